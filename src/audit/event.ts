@@ -1,0 +1,72 @@
+import type { Decision } from "../model/decision.ts";
+import type { Finding } from "../model/finding.ts";
+import type { ItemKind } from "../model/item.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Outcome } from "../model/outcome.ts";
+import type { RefusalCode, Fact } from "../model/refusal.ts";
+
+/** One fact. Structure, never content: no tokens, no bodies, no upstream text. */
+export interface AuditEvent {
+  readonly v: 1;
+  readonly seq: number;
+  /** ISO 8601, milliseconds, UTC. */
+  readonly at: string;
+  readonly replica: string;
+  /** Hash of the event before this one in the replica's chain, and of this one (SHA-256, hex). */
+  readonly prev: string;
+  readonly hash: string;
+  readonly digests: { readonly configuration: string; readonly policy: string; readonly lock: string };
+  readonly type:
+    | "listed"
+    | "authorized"
+    | "denied"
+    | "attempted"
+    | "returned"
+    | "failed"
+    | "refused"
+    | "unknown"
+    | "session"
+    | "drift"
+    | "strangers"
+    | "administration";
+  /** Short reference a caller may quote; `sallyport why REF` finds every event that carries it. */
+  readonly ref: string;
+  readonly tenant: string;
+  readonly principal?: {
+    readonly issuer: string;
+    readonly kind: "human" | "service";
+    readonly subject: string;
+    readonly clientId: string;
+    readonly groups: readonly string[];
+    readonly scopes: readonly string[];
+  };
+  readonly server?: string;
+  readonly method?: string;
+  readonly exposedName?: string;
+  readonly item?: {
+    readonly upstream: string;
+    readonly kind: ItemKind;
+    readonly name: string;
+    readonly digest: string;
+  };
+  readonly client?: { readonly era: "legacy" | "modern"; readonly revision: string };
+  readonly upstreamHop?: { readonly era: "legacy" | "modern"; readonly revision: string };
+  readonly decision?: Decision;
+  readonly outcome?: Outcome;
+  readonly refusal?: { readonly code: RefusalCode; readonly facts: Readonly<Record<string, Fact>> };
+  /** Keyed digests (HMAC-SHA-256, hex) with the key's id, and sizes in bytes. */
+  readonly argumentsDigest?: string;
+  readonly resultDigest?: string;
+  readonly digestKey?: string;
+  readonly argumentsBytes?: number;
+  readonly resultBytes?: number;
+  readonly durationMs?: number;
+  readonly upstreamMs?: number;
+  readonly findings?: readonly Finding[];
+  /** The argument fields that policy read, by JSON pointer. */
+  readonly read?: JsonObject;
+  /** For `listed`: how many items were shown, of how many. */
+  readonly listed?: { readonly shown: number; readonly known: number };
+  /** For `strangers`: refusals before authentication, per code, address prefix and minute. */
+  readonly strangers?: { readonly addressPrefix: string; readonly count: number };
+}

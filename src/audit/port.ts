@@ -1,0 +1,24 @@
+import type { AuditEvent } from "./event.ts";
+
+/** One place where evidence goes. */
+export interface AuditSink {
+  readonly name: string;
+  /** Writes events in order; resolves when they are as durable as this sink makes them. Rejects when it cannot. */
+  write(events: readonly AuditEvent[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What `gateway` calls. `record` never throws; it reports whether the event is certain to be kept. */
+export interface Evidence {
+  /**
+   * Puts one event into the queue of every sink. False when audit is `required` and a required sink is
+   * full or failing: the caller then refuses with AUDIT_UNAVAILABLE.
+   */
+  record(event: AuditDraft): boolean;
+  /** Resolves once everything recorded before is written (used by "no record, no forward"); false as above. */
+  settled(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** An event before the recorder gives it sequence, time, replica, hash chain and configuration digests. */
+export type AuditDraft = Omit<AuditEvent, "v" | "seq" | "at" | "replica" | "prev" | "hash" | "digests">;

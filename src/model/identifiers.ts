@@ -1,0 +1,26 @@
+/** Public identifiers: whatever peers, operators or stores see and may come to depend on. */
+
+/** Prefix of the gateway's own `_meta` keys. */
+export const metaPrefix = "io.sallyport/";
+export const storeKeyPrefix = "sallyport";
+export const metricPrefix = "sallyport_";
+export const auditSchemaVersion = 1;
+
+/** Server names that would collide with the gateway's own routes. */
+export const reservedServerNames: readonly string[] = [
+  ".well-known",
+  "authorize",
+  "token",
+  "register",
+  "connect",
+  "files",
+  "oauth",
+];
+
+/** `_meta` keys of revision 2026-07-28 (basic, "_meta"). */
+export const protocolVersionMetaKey = "io.modelcontextprotocol/protocolVersion";
+export const clientInfoMetaKey = "io.modelcontextprotocol/clientInfo";
+export const clientCapabilitiesMetaKey = "io.modelcontextprotocol/clientCapabilities";
+export const serverInfoMetaKey = "io.modelcontextprotocol/serverInfo";
+export const subscriptionIdMetaKey = "io.modelcontextprotocol/subscriptionId";
+export const logLevelMetaKey = "io.modelcontextprotocol/logLevel";

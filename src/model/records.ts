@@ -1,0 +1,43 @@
+/**
+ * What rooms that keep records ask of a store. Each room declares the part it needs as its own port
+ * (`session/port.ts` and the like) with these operations; `store/` implements all of them, and
+ * `compose.ts` joins them. A key is a list of parts that begins with the record's kind and the tenant.
+ * Every operation rejects with `StoreUnavailable` within `storeCommandTimeoutMs` when the store is
+ * down, slow or full; none of them is retried.
+ */
+export type RecordKey = readonly [kind: string, tenant: string, ...rest: string[]];
+
+export interface RecordReads {
+  get(key: RecordKey): Promise<string | undefined>;
+}
+
+export interface RecordWrites {
+  set(key: RecordKey, value: string, ttlMs: number): Promise<void>;
+  /** True when this call wrote the record, false when one was there. Atomic. */
+  setIfAbsent(key: RecordKey, value: string, ttlMs: number): Promise<boolean>;
+  /** Writes only while the record still equals `expected`. Atomic. */
+  replace(key: RecordKey, expected: string, value: string, ttlMs: number): Promise<boolean>;
+  /** Extends the record's life; false when it is gone. */
+  touch(key: RecordKey, ttlMs: number): Promise<boolean>;
+  /** True when a record was removed. */
+  delete(key: RecordKey): Promise<boolean>;
+  /** Reads and removes in one step: of two callers, one gets the value. */
+  take(key: RecordKey): Promise<string | undefined>;
+}
+
+export interface RecordSets {
+  /** Adds a member with its own expiry and returns the number of live members. */
+  addMember(key: RecordKey, member: string, ttlMs: number): Promise<number>;
+  removeMember(key: RecordKey, member: string): Promise<void>;
+  members(key: RecordKey): Promise<readonly string[]>;
+}
+
+export interface RecordCounters {
+  /** Adds one and returns the new count; the first of a window sets its life. */
+  increment(key: RecordKey, windowMs: number): Promise<number>;
+}
+
+/** The store is down, slow, full or answers nonsense. Security state fails closed on it. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
