@@ -12,7 +12,8 @@ export interface Finding {
     | "schema-unusable"
     | "name-collision"
     | "definition-oversized"
-    | "text-oversized";
+    | "text-oversized"
+    | "text-suspicious";
   readonly where: string;
   /** What hidden text spelled, escaped and cut to 200 characters, or what was violated. */
   readonly detail: string;

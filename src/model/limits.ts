@@ -9,6 +9,8 @@ export const limits = {
   bodyTimeoutMs: 30_000,
   /** Largest header block (names and values) of an inbound request. */
   headerBytesMax: 16_384,
+  /** How long an idle client connection is kept; longer than the 60 s of common load balancers. */
+  keepAliveMs: 72_000,
   jsonDepthMax: 64,
   jsonKeysPerObjectMax: 10_000,
   /** Elements of a JSON-RPC batch in a 2025-03-26 session. */
@@ -58,6 +60,7 @@ export const limits = {
   eraVerdictAgeMsMax: 600_000,
   upstreamSessionsMax: 10_000,
   upstreamSessionIdleMs: 600_000,
+  upstreamSessionIdCharsMax: 1_024,
   /** Connections for what must not wait behind calls: probes, session opening, cancellations, replies. */
   upstreamControlConnectionsMax: 16,
   /** How long an event stream whose answer has arrived may take to end before its connection is dropped. */
@@ -83,20 +86,35 @@ export const limits = {
   viewAgeMsMax: 5_000,
   callsInFlightPerPrincipalMax: 100,
   definitionBytesMax: 131_072,
+  /** A definition or description is noted from here on; the largest seen in public catalogs are 31 KB and 3 KB. */
+  definitionBytesNoted: 32_768,
+  descriptionCharsNoted: 4_096,
+  descriptionCharsMax: 16_384,
+  parameterDescriptionCharsNoted: 2_048,
+  parameterDescriptionCharsMax: 8_192,
+
+  /** `Mcp-Param-*` headers that one tool may declare. */
+  paramHeadersMax: 64,
 
   schemaDepthMax: 32,
   schemaSubschemasMax: 2_000,
   schemaEnumMax: 2_000,
   schemaPatternCharsMax: 1_000,
+  schemaPatternsMax: 200,
   schemaCostMax: 10_000,
   schemaValidatorsMax: 5_000,
+  /** Evaluations, of the most costly kind, that one value may take against one schema; about 0.4 s. */
+  schemaStepsMax: 10_000_000,
 
   policyRulesMax: 10_000,
   conditionCharsMax: 4_000,
   conditionNestingMax: 2,
   conditionListItemsMax: 10_000,
+  /** Cost of one evaluation of a condition, in list elements looked at (about 0.1 µs each). */
+  conditionStepsMax: 100_000,
 
   textCharsMax: 1_048_576,
+  errorMessageCharsMax: 1_000,
   findingsPerExchangeMax: 100,
 
   auditQueueMax: 10_000,
@@ -114,14 +132,52 @@ export const limits = {
   strangerBucketsMax: 10_000,
   strangerWindowMs: 60_000,
 
+  /** Bodies of the built-in authorization server: forms and client registrations. */
+  oauthBodyBytesMax: 32_768,
+  oauthBodyTimeoutMs: 10_000,
+  oauthRedirectUrisMax: 20,
+  oauthRedirectUriCharsMax: 2_048,
+  oauthClientNameCharsMax: 80,
+  /** Registrations that one address may make within a window. */
+  oauthRegistrationsMax: 60,
+  oauthRegistrationWindowMs: 60_000,
+  /** A registration nobody has signed in with is forgotten after the first, one out of use after the second. */
+  oauthRegistrationUnusedMs: 86_400_000,
+  oauthRegistrationIdleMs: 7_776_000_000,
+  /** Failed sign-ins within a window: of one user from one address, and of one user from anywhere. */
+  oauthSignInFailuresMax: 10,
+  oauthSignInFailuresPerUserMax: 100,
+  oauthSignInWindowMs: 900_000,
+  /** Password checks under way at once in one process; each costs about 40 ms of one core. */
+  oauthPasswordChecksMax: 4,
+  oauthSignInSeconds: 28_800,
+  oauthInteractionSeconds: 900,
+  oauthCodeSeconds: 60,
+  /** How long a rotated refresh token still works, for clients that refresh twice at once. */
+  oauthRefreshGraceMs: 10_000,
+  /** A generated signing key that no replica has touched for this long is forgotten. */
+  oauthSigningKeyIdleMs: 31_536_000_000,
+
   storeCommandTimeoutMs: 1_000,
   storeConnectTimeoutMs: 3_000,
   /** Longest pause between two attempts to reach the store again. */
   storeReconnectMsMax: 1_000,
+  /** Least time between two reconnections that a READONLY answer provokes. */
+  storeReadonlyReconnectMsMin: 1_000,
   storeCommandsInFlightMax: 10_000,
   recordCharsMax: 1_048_576,
   memoryStoreEntriesMax: 100_000,
   drainMs: 20_000,
+
+  /** Largest configuration file, and largest file of policies. */
+  configurationBytesMax: 1_048_576,
+  policyFileBytesMax: 8_388_608,
+  policyFilesMax: 1_000,
+  /** Aliases that a YAML file may use; more is how a small file becomes a huge value. */
+  yamlAliasesMax: 100,
+  secretBytesMax: 65_536,
+  /** Faults reported at once; a last one says how many more there are. */
+  configurationFaultsMax: 100,
 
   /** Characters of one text in the gateway's own log. */
   logTextCharsMax: 2_048,

@@ -1,0 +1,62 @@
+import type { Refusal } from "../model/refusal.ts";
+import type { ServerShape } from "./shape.ts";
+import type { Snapshot, Snapshots } from "./snapshots.ts";
+import { buildTable, type ServerTable } from "./table.ts";
+
+export interface Catalog {
+  /** The server's table now. Synchronous when every upstream's lists are known. */
+  table(server: string): ServerTable | Promise<ServerTable>;
+}
+
+/**
+ * Joins the upstreams' snapshots to one table per virtual server. A table is built anew only when a
+ * snapshot changed. An upstream that cannot be read is named in `missing` and costs the others nothing
+ * but, at most once per pause, `catalogWaitMsMax`.
+ */
+export function createCatalog(options: { servers: readonly ServerShape[]; snapshots: Snapshots }): Catalog {
+  const shapes = new Map(options.servers.map((server) => [server.name, server]));
+  const built = new Map<string, ServerTable>();
+  const table = (name: string): ServerTable | Promise<ServerTable> => {
+    const server = shapes.get(name);
+    if (server === undefined) throw new Error(`no server is configured as ${name}`);
+    const current = server.upstreams.map((part) => options.snapshots.current(part.upstream));
+    if (current.every((snapshot) => snapshot !== undefined)) return remembered(server, current, []);
+    return gather(server, options.snapshots).then(({ snapshots, missing }) => remembered(server, snapshots, missing));
+  };
+  const remembered = (
+    server: ServerShape,
+    snapshots: readonly Snapshot[],
+    missing: ServerTable["missing"],
+  ): ServerTable => {
+    const known = built.get(server.name);
+    if (known !== undefined && sameParts(known, snapshots, missing)) return known;
+    const fresh = buildTable(server, snapshots, missing);
+    built.set(server.name, fresh);
+    return fresh;
+  };
+  return { table };
+}
+
+async function gather(
+  server: ServerShape,
+  snapshots: Snapshots,
+): Promise<{ snapshots: Snapshot[]; missing: { upstream: string; refusal: Refusal }[] }> {
+  const answers = await Promise.all(
+    server.upstreams.map(async ({ upstream }) => ({ upstream, answer: await snapshots.wait(upstream) })),
+  );
+  const have: Snapshot[] = [];
+  const missing: { upstream: string; refusal: Refusal }[] = [];
+  for (const { upstream, answer } of answers)
+    if ("items" in answer) have.push(answer);
+    else missing.push({ upstream, refusal: answer });
+  return { snapshots: have, missing };
+}
+
+function sameParts(known: ServerTable, snapshots: readonly Snapshot[], missing: ServerTable["missing"]): boolean {
+  return (
+    known.snapshots.length === snapshots.length &&
+    known.snapshots.every((snapshot, at) => snapshot === snapshots[at]) &&
+    known.missing.length === missing.length &&
+    known.missing.every((absent, at) => absent.refusal === missing[at]?.refusal)
+  );
+}

@@ -1,0 +1,119 @@
+import type { Result } from "../model/result.ts";
+import { refuse, type Refusal } from "../model/refusal.ts";
+import { canonicalJson } from "../protocol/json/canonical.ts";
+import type { UpstreamCatalog } from "./fetch-upstream.ts";
+
+/** What an upstream offers. The object is replaced only when its content changed, so identity tells change. */
+export interface Snapshot extends UpstreamCatalog {
+  readonly upstream: string;
+}
+
+export interface SnapshotBounds {
+  /** Age in milliseconds up to which a snapshot is served without asking again. */
+  readonly catalogAgeMsMax: number;
+  /** Age up to which it is served while a new reading is under way or fails. */
+  readonly catalogStaleMsMax: number;
+  /** Longest reading. */
+  readonly upstreamListTimeoutMs: number;
+  /** Longest time one upstream without a snapshot delays a list that others can fill. */
+  readonly catalogWaitMsMax: number;
+  /** Time after a failed reading in which nobody asks again. */
+  readonly catalogRetryMs: number;
+}
+
+export type ReadUpstream = (upstream: string, signal: AbortSignal) => Promise<Result<UpstreamCatalog>>;
+
+export interface Snapshots {
+  /** The snapshot that may be served now, or undefined; starts a reading when it is old or absent. */
+  current(upstream: string): Snapshot | undefined;
+  /** Waits for the reading under way until it is `catalogWaitMsMax` old: a hanging upstream delays nobody twice. */
+  wait(upstream: string): Promise<Snapshot | Refusal>;
+}
+
+interface Slot {
+  snapshot: Snapshot | undefined;
+  fetchedAt: number;
+  failure: { refusal: Refusal; at: number } | undefined;
+  reading: Promise<void> | undefined;
+  readingSince: number;
+}
+
+/**
+ * One slot per upstream: single-flight reading, stale-while-revalidate within a stated age, and a
+ * pause after a failure. The lists are read with the credential the gateway is configured with for
+ * the upstream, so one slot serves every principal.
+ */
+export function createSnapshots(options: {
+  read: ReadUpstream;
+  now: () => number;
+  bounds: SnapshotBounds;
+  onReading?: (upstream: string, refusal: Refusal | undefined) => void;
+}): Snapshots {
+  const slots = new Map<string, Slot>();
+  const slotOf = (upstream: string): Slot => {
+    let slot = slots.get(upstream);
+    if (slot === undefined) slots.set(upstream, (slot = emptySlot()));
+    return slot;
+  };
+  const current = (upstream: string): Snapshot | undefined => {
+    const slot = slotOf(upstream);
+    const age = options.now() - slot.fetchedAt;
+    if (age > options.bounds.catalogAgeMsMax) startReading(upstream, slot);
+    return age <= options.bounds.catalogStaleMsMax ? slot.snapshot : undefined;
+  };
+  const startReading = (upstream: string, slot: Slot): void => {
+    if (slot.reading !== undefined) return;
+    if (slot.failure !== undefined && options.now() - slot.failure.at < options.bounds.catalogRetryMs) return;
+    slot.readingSince = options.now();
+    slot.reading = readInto(upstream, slot, options).finally(() => {
+      slot.reading = undefined;
+    });
+  };
+  const wait = async (upstream: string): Promise<Snapshot | Refusal> => {
+    const slot = slotOf(upstream);
+    const left = slot.readingSince + options.bounds.catalogWaitMsMax - options.now();
+    if (slot.reading !== undefined && left > 0) await withinMs(slot.reading, left);
+    return (
+      current(upstream) ?? slot.failure?.refusal ?? refuse("UPSTREAM_TIMED_OUT", { upstream, during: "list" }).refusal
+    );
+  };
+  return { current, wait };
+}
+
+function emptySlot(): Slot {
+  return { snapshot: undefined, fetchedAt: -Infinity, failure: undefined, reading: undefined, readingSince: 0 };
+}
+
+async function readInto(upstream: string, slot: Slot, options: Parameters<typeof createSnapshots>[0]): Promise<void> {
+  const signal = AbortSignal.timeout(options.bounds.upstreamListTimeoutMs);
+  const answer = await options
+    .read(upstream, signal)
+    .catch((cause: unknown) => refuse("INTERNAL_FAULT", { upstream }, { cause }));
+  if (answer.ok) {
+    const read = { ...answer.value, upstream };
+    if (slot.snapshot === undefined || !sameContent(slot.snapshot, read)) slot.snapshot = read;
+    slot.fetchedAt = options.now();
+    slot.failure = undefined;
+  } else {
+    slot.failure = { refusal: answer.refusal, at: options.now() };
+  }
+  options.onReading?.(upstream, answer.ok ? undefined : answer.refusal);
+}
+
+function sameContent(one: Snapshot, other: Snapshot): boolean {
+  return (
+    one.items.length === other.items.length &&
+    one.items.every((item, at) => item.digest === other.items[at]?.digest && item.kind === other.items[at].kind) &&
+    one.self.instructions === other.self.instructions &&
+    canonicalJson(one.self.capabilities) === canonicalJson(other.self.capabilities)
+  );
+}
+
+async function withinMs(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

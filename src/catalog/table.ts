@@ -1,0 +1,153 @@
+import type { Item, ItemKind } from "../model/item.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { isJsonObject, readOwn } from "../model/json.ts";
+import { refuse, type Refusal } from "../model/refusal.ts";
+import { paramHeaderPlan, type ParamHeaderPlan } from "../protocol/modern/param-headers.ts";
+import { digestOf } from "../protocol/json/canonical.ts";
+import type { CatalogItem } from "./fetch-upstream.ts";
+import { shape, type ServerShape, type UpstreamPart } from "./shape.ts";
+import type { Snapshot } from "./snapshots.ts";
+import { compileUriTemplate, type UriMatcher } from "./uri-template.ts";
+
+/** An item under the name it is exposed as in one virtual server. */
+export interface Entry {
+  readonly item: Item;
+  readonly exposed: string;
+  /** The definition as it is shown: cleaned, renamed, re-described. */
+  readonly shown: JsonObject;
+  /** Why an entitled principal cannot use it now; such an entry is never listed. */
+  readonly withheld: Refusal | undefined;
+  /** The schema shown to clients and the upstream's own one, with their digests. Tools only. */
+  readonly shownInput: KeyedSchema | undefined;
+  readonly ownInput: KeyedSchema | undefined;
+  readonly output: KeyedSchema | undefined;
+  /** How `Mcp-Param-*` headers follow from the arguments (2026-07-28, transport). Tools only. */
+  readonly paramHeaders: ParamHeaderPlan | undefined;
+  readonly matches: UriMatcher | undefined;
+}
+
+export interface KeyedSchema {
+  readonly digest: string;
+  readonly schema: Json;
+}
+
+/** Everything a virtual server has, before anybody's rights. */
+export interface ServerTable {
+  readonly server: string;
+  readonly snapshots: readonly Snapshot[];
+  /** In the order of the configuration and, within an upstream, in the upstream's own. */
+  readonly entries: readonly Entry[];
+  readonly byName: Readonly<Record<ItemKind, ReadonlyMap<string, readonly Entry[]>>>;
+  readonly templates: readonly Entry[];
+  /** Upstreams whose lists cannot be had now. */
+  readonly missing: readonly { readonly upstream: string; readonly refusal: Refusal }[];
+}
+
+export function buildTable(
+  server: ServerShape,
+  snapshots: readonly Snapshot[],
+  missing: ServerTable["missing"],
+): ServerTable {
+  const entries: Entry[] = [];
+  for (const part of server.upstreams) {
+    const snapshot = snapshots.find((candidate) => candidate.upstream === part.upstream);
+    for (const item of snapshot?.items ?? []) {
+      const exposed = shape(part, item);
+      if (exposed !== undefined) entries.push(toEntry(part, item, exposed));
+    }
+  }
+  const settled = quarantineCollisions(entries);
+  return {
+    server: server.name,
+    snapshots,
+    entries: settled,
+    byName: index(settled),
+    templates: settled.filter((entry) => entry.item.kind === "template"),
+    missing,
+  };
+}
+
+function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
+  const tool = item.kind === "tool" ? toolParts(item, exposed.shown) : noTool;
+  return {
+    item,
+    exposed: exposed.name,
+    shown: exposed.shown,
+    ...tool,
+    withheld: item.withheld ?? nameFault(part, item, exposed.name) ?? tool.withheld,
+    matches: item.kind === "template" ? compileUriTemplate(exposed.name) : undefined,
+  };
+}
+
+type ToolParts = Pick<Entry, "shownInput" | "ownInput" | "output" | "paramHeaders" | "withheld">;
+
+const noTool: ToolParts = {
+  shownInput: undefined,
+  ownInput: undefined,
+  output: undefined,
+  paramHeaders: undefined,
+  withheld: undefined,
+};
+
+/** A tool whose header declarations are invalid must not be offered (2026-07-28, transport, "Custom headers"). */
+function toolParts(item: CatalogItem, shown: JsonObject): ToolParts {
+  const input = readOwn(item.definition, "inputSchema");
+  const plan = paramHeaderPlan(isJsonObject(input) ? input : {});
+  return {
+    shownInput: keyed(readOwn(shown, "inputSchema")),
+    ownInput: keyed(input),
+    output: keyed(readOwn(item.definition, "outputSchema")),
+    paramHeaders: plan.ok ? plan.value : undefined,
+    withheld: plan.ok ? undefined : plan.refusal,
+  };
+}
+
+function keyed(schema: Json | undefined): KeyedSchema | undefined {
+  return schema === undefined ? undefined : { digest: digestOf(schema), schema };
+}
+
+const nameAlphabet = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Tool and prompt names keep to the alphabet that clients and model providers accept (SEP-986). */
+function nameFault(part: UpstreamPart, item: Item, name: string): Refusal | undefined {
+  if (item.kind === "resource" || item.kind === "template" || nameAlphabet.test(name)) return undefined;
+  return refuse("CATALOG_ITEM_UNSAFE", { upstream: part.upstream, kind: item.kind, fault: "name alphabet" }).refusal;
+}
+
+/**
+ * Two items under one name: neither is served, because nobody can say which one the caller means.
+ * Two upstreams' equal templates do not collide by themselves: a URI that matches both does.
+ */
+function quarantineCollisions(entries: readonly Entry[]): Entry[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) counts.set(nameKey(entry), (counts.get(nameKey(entry)) ?? 0) + 1);
+  return entries.map((entry) =>
+    (counts.get(nameKey(entry)) ?? 0) > 1 && entry.withheld === undefined
+      ? { ...entry, withheld: collision(entry) }
+      : entry,
+  );
+}
+
+function collision(entry: Entry): Refusal {
+  return refuse("CATALOG_ITEM_COLLIDED", { upstream: entry.item.upstream, kind: entry.item.kind, name: entry.exposed })
+    .refusal;
+}
+
+function nameKey(entry: Entry): string {
+  return `${entry.item.kind} ${entry.exposed}`;
+}
+
+function index(entries: readonly Entry[]): ServerTable["byName"] {
+  const byName = {
+    tool: new Map<string, Entry[]>(),
+    prompt: new Map<string, Entry[]>(),
+    resource: new Map<string, Entry[]>(),
+    template: new Map<string, Entry[]>(),
+  };
+  for (const entry of entries) {
+    const known = byName[entry.item.kind].get(entry.exposed);
+    if (known === undefined) byName[entry.item.kind].set(entry.exposed, [entry]);
+    else known.push(entry);
+  }
+  return byName;
+}

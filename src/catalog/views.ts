@@ -1,0 +1,83 @@
+import type { ItemKind } from "../model/item.ts";
+import type { Principal } from "../model/principal.ts";
+import type { Entry, ServerTable } from "./table.ts";
+
+/** The part of a server's table that one principal sees, and its lists already written as JSON. */
+export interface View {
+  readonly table: ServerTable;
+  readonly visible: ReadonlySet<Entry>;
+  /** Written text by whatever key the caller chooses, made once per view. */
+  listText(key: string, write: () => string): string;
+}
+
+export interface ViewRequest {
+  readonly table: ServerTable;
+  readonly principal: Principal;
+  /** Digest of the policy in force: a view made under another one is not served. */
+  readonly policy: string;
+  readonly visible: (entry: Entry) => boolean;
+}
+
+export interface Views {
+  of(request: ViewRequest): View;
+}
+
+interface Kept {
+  readonly view: View;
+  readonly policy: string;
+  readonly madeAt: number;
+}
+
+/**
+ * Views by server and everything of a principal that policy may read. Kept for `viewAgeMsMax`, since
+ * conditions may read the time, and while table and policy stay the same. The oldest goes when full.
+ */
+export function createViews(options: { viewsMax: number; viewAgeMsMax: number; now: () => number }): Views {
+  const kept = new Map<string, Kept>();
+  const of = (request: ViewRequest): View => {
+    const key = `${request.table.server} ${facetsOf(request.principal)}`;
+    const found = kept.get(key);
+    const now = options.now();
+    if (
+      found?.view.table === request.table &&
+      found.policy === request.policy &&
+      now - found.madeAt <= options.viewAgeMsMax
+    )
+      return found.view;
+    const view = makeView(request);
+    kept.delete(key);
+    kept.set(key, { view, policy: request.policy, madeAt: now });
+    if (kept.size > options.viewsMax) kept.delete(kept.keys().next().value ?? key);
+    return view;
+  };
+  return { of };
+}
+
+function makeView(request: ViewRequest): View {
+  const visible = new Set(
+    request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry)),
+  );
+  const texts = new Map<string, string>();
+  const listText = (key: string, write: () => string): string => {
+    let text = texts.get(key);
+    if (text === undefined) texts.set(key, (text = write()));
+    return text;
+  };
+  return { table: request.table, visible, listText };
+}
+
+/** A remembered token yields the same principal object, so this is computed once per token. */
+const facets = new WeakMap<Principal, string>();
+
+function facetsOf(principal: Principal): string {
+  let text = facets.get(principal);
+  if (text === undefined) {
+    const { key, issuerAlias, groups, scopes, claims } = principal;
+    facets.set(principal, (text = JSON.stringify([key, issuerAlias, groups, scopes, claims])));
+  }
+  return text;
+}
+
+export function visibleOf(view: View, kind: ItemKind): Entry[] {
+  return view.table.entries.filter((entry) => entry.item.kind === kind && view.visible.has(entry));
+}

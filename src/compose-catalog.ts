@@ -1,0 +1,135 @@
+import type { DefinitionPage, DefinitionSource } from "./catalog/port.ts";
+import type { ServerShape, UpstreamPart } from "./catalog/shape.ts";
+import type { ByName, Config, CredentialConfig, ItemPatterns, ServerUpstreamConfig } from "./config/types.ts";
+import type { ItemKind } from "./model/item.ts";
+import { isJsonObject, readOwn, readOwnString, type JsonObject } from "./model/json.ts";
+import { refuse } from "./model/refusal.ts";
+import { ok, type Result } from "./model/result.ts";
+import { compileGlob } from "./policy/glob.ts";
+import { upstreamResult } from "./protocol/bridge.ts";
+import type { CredentialOptions, UpstreamOptions } from "./upstream/options.ts";
+import type { OnAccountOf, UpstreamAnswer, Upstreams } from "./upstream/port.ts";
+
+/** Lists are read on the gateway's own account: today's credentials belong to the upstream, not to a caller. */
+const gatewayAccount: OnAccountOf = { tenant: "default", principalKey: "gateway", clientSession: undefined };
+
+const lists: Readonly<Record<ItemKind, { method: string; key: string }>> = {
+  tool: { method: "tools/list", key: "tools" },
+  prompt: { method: "prompts/list", key: "prompts" },
+  resource: { method: "resources/list", key: "resources" },
+  template: { method: "resources/templates/list", key: "resourceTemplates" },
+};
+
+/** The catalog's view of the upstreams: pages of definitions, freed of the hop they came over. */
+export function definitionSource(upstreams: Upstreams, timeoutMs: number): DefinitionSource {
+  return {
+    identify: async (upstream, signal) => {
+      const identity = await upstreams.identify(upstream, gatewayAccount, signal);
+      if (!identity.ok) return identity;
+      const { capabilities, instructions } = identity.value;
+      return ok({ capabilities, instructions });
+    },
+    page: async ({ upstream, kind, cursor, signal }) => {
+      const { method, key } = lists[kind];
+      const answer = await upstreams.request({
+        upstream,
+        method,
+        params: cursor === undefined ? {} : { cursor },
+        account: gatewayAccount,
+        name: undefined,
+        inputSchema: undefined,
+        kind: undefined,
+        signal,
+        timeoutMs,
+      });
+      return pageOf(answer, { upstream, method, key });
+    },
+  };
+}
+
+function pageOf(answer: UpstreamAnswer, of: { upstream: string; method: string; key: string }): Result<DefinitionPage> {
+  const { upstream, method, key } = of;
+  if (answer.kind === "failed") return { ok: false, refusal: answer.refusal };
+  if (answer.kind === "error")
+    return refuse("UPSTREAM_ANSWER_INVALID", { upstream, method, rpcCode: answer.error.code });
+  const result = upstreamResult(answer.hop, method, answer.result);
+  if (!result.ok) return result;
+  const definitions = readOwn(result.value, key);
+  if (!Array.isArray(definitions))
+    return refuse("UPSTREAM_ANSWER_INVALID", { upstream, method, fault: `${key} is no array` });
+  const objects = definitions.filter((definition): definition is JsonObject => isJsonObject(definition));
+  return ok({ definitions: objects, nextCursor: readOwnString(result.value, "nextCursor") });
+}
+
+export function serverShapes(config: Config): ServerShape[] {
+  return Object.entries(config.servers).map(([name, server]) => ({
+    name,
+    upstreams: Object.entries(server.upstreams).map(([upstream, part]) => partOf(upstream, part)),
+  }));
+}
+
+function partOf(upstream: string, part: ServerUpstreamConfig): UpstreamPart {
+  const includes = patternsByKind(part.include);
+  const hides = patternsByKind(part.hide);
+  return {
+    upstream,
+    prefix: part.prefix,
+    uriPrefix: part.uriPrefix,
+    takes: (kind, name) => (includes[kind]?.(name) ?? true) && !(hides[kind]?.(name) ?? false),
+    renames: { ...byKind(part.rename), resource: new Map(), template: new Map() },
+    descriptions: {
+      ...byKind(part.describe),
+      resource: new Map(Object.entries(part.describe.resources)),
+      template: new Map(Object.entries(part.describe.templates)),
+    },
+  };
+}
+
+function byKind(names: {
+  tools: ByName<string>;
+  prompts: ByName<string>;
+}): Record<"tool" | "prompt", Map<string, string>> {
+  return { tool: new Map(Object.entries(names.tools)), prompt: new Map(Object.entries(names.prompts)) };
+}
+
+type Matches = (name: string) => boolean;
+
+function patternsByKind(patterns: ItemPatterns): Record<ItemKind, Matches | undefined> {
+  return {
+    tool: anyOf(patterns.tools),
+    prompt: anyOf(patterns.prompts),
+    resource: anyOf(patterns.resources),
+    template: anyOf(patterns.templates),
+  };
+}
+
+function anyOf(globs: readonly string[] | undefined): Matches | undefined {
+  if (globs === undefined) return undefined;
+  const compiled = globs.map((glob) => compileGlob(glob));
+  return (name) => compiled.some((glob) => glob.matches(name));
+}
+
+export function upstreamOptions(config: Config): Record<string, UpstreamOptions> {
+  return Object.fromEntries(
+    Object.entries(config.upstreams).map(([name, upstream]) => {
+      const { url, era, addresses, connectionsMax, queueMax, timeouts } = upstream;
+      return [
+        name,
+        { url, era, addresses, connectionsMax, queueMax, timeouts, credential: credentialOf(upstream.credential) },
+      ];
+    }),
+  );
+}
+
+function credentialOf(credential: CredentialConfig): CredentialOptions {
+  switch (credential.type) {
+    case "none":
+      return credential;
+    case "static": {
+      const headers = Object.entries(credential.headers).map(([name, value]) => [name, value.reveal()] as const);
+      return { type: "static", headers: Object.fromEntries(headers) };
+    }
+    case "clientCredentials":
+      return { ...credential, clientSecret: credential.clientSecret.reveal() };
+  }
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Limits } from "../model/limits.ts";
+import type { McpHeaders } from "../protocol/classify.ts";
+import type { Arrival } from "../gateway/exchange.ts";
+import type { VirtualServer } from "../gateway/gateway.ts";
+import { readBody } from "./read-body.ts";
+
+/** Hands a raw request to the journey: headers now, the body only when the journey asks for it. */
+export function arrivalOf(
+  req: IncomingMessage,
+  res: ServerResponse,
+  about: { server: VirtualServer; limits: Limits },
+): Arrival {
+  const raw = readRawHeaders(req.rawHeaders);
+  const headers = headersOf(req, raw.repeated);
+  return {
+    server: about.server,
+    httpMethod: req.method ?? "",
+    headers,
+    mcp: mcpHeadersOf(headers, raw),
+    authorization: raw.authorization,
+    address: req.socket.remoteAddress ?? "",
+    gone: goneSignal(res),
+    readBody: () => readBody(req, about.limits.bodyBytesMax),
+  };
+}
+
+interface RawHeaders {
+  readonly authorization: string[];
+  readonly params: Record<string, string>;
+  /** Lower-case names that came more than once. */
+  readonly repeated: string[];
+}
+
+const watched: ReadonlySet<string> = new Set(["host", "content-type"]);
+
+/**
+ * Node keeps the first of several `Host`, `Authorization` and `Content-Type` headers, joins others with a
+ * comma, and says nothing of either. A second credential, host or `Mcp-*` header must be seen to be
+ * refused: hops that read another one of the two would take the request for another request.
+ */
+function readRawHeaders(rawHeaders: readonly string[]): RawHeaders {
+  const found: RawHeaders = { authorization: [], params: {}, repeated: [] };
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? "").toLowerCase();
+    const value = rawHeaders[at + 1] ?? "";
+    if (name === "authorization") found.authorization.push(value);
+    else if (watched.has(name) || name.startsWith("mcp-")) {
+      if (seen.has(name)) found.repeated.push(name);
+      else if (name.startsWith("mcp-param-")) found.params[name.slice("mcp-param-".length)] = value;
+      seen.add(name);
+    }
+  }
+  return found;
+}
+
+/** A repeated `Host` or `Content-Type` reads as absent, and is refused where one is needed. */
+function headersOf(req: IncomingMessage, repeated: readonly string[]): Arrival["headers"] {
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(req.headers))
+    headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  for (const name of repeated) if (watched.has(name)) headers[name] = undefined;
+  return headers;
+}
+
+function mcpHeadersOf(headers: Arrival["headers"], raw: RawHeaders): McpHeaders {
+  return {
+    protocolVersion: headers["mcp-protocol-version"],
+    method: headers["mcp-method"],
+    name: headers["mcp-name"],
+    sessionId: headers["mcp-session-id"],
+    params: raw.params,
+    repeated: raw.repeated.filter((name) => name.startsWith("mcp-")),
+  };
+}
+
+function goneSignal(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  res.once("close", () => {
+    if (!res.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,124 @@
+import type { Decision } from "../model/decision.ts";
+import type { Finding } from "../model/finding.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import type { Outcome } from "../model/outcome.ts";
+import type { Principal } from "../model/principal.ts";
+import type { Result } from "../model/result.ts";
+import type { RpcError, RpcId } from "../model/rpc.ts";
+import type { Classified, McpHeaders } from "../protocol/classify.ts";
+import type { Session } from "../session/session-record.ts";
+import type { Hop, OnAccountOf } from "../upstream/port.ts";
+import type { Entry } from "../catalog/table.ts";
+import type { View } from "../catalog/views.ts";
+import type { VirtualServer } from "./gateway.ts";
+
+/** One HTTP request as the edge hands it over. The body is not read yet. */
+export interface Arrival {
+  readonly server: VirtualServer;
+  readonly httpMethod: string;
+  /** Lower-case names; repeated headers joined by `, ` (RFC 9110 §5.2). */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly mcp: McpHeaders;
+  /** Every Authorization header received, so that a second one is seen. */
+  readonly authorization: readonly string[];
+  readonly address: string;
+  /** Aborts when the client's connection is gone. */
+  readonly gone: AbortSignal;
+  readonly readBody: () => Promise<Result<Uint8Array>>;
+}
+
+/** What the caller asked for, and the entry that this principal's view has under that name. */
+export interface Target {
+  readonly kind: "tool" | "prompt" | "resource";
+  readonly asked: string;
+  readonly entry: Entry | undefined;
+}
+
+/**
+ * One exchange on its way through the journey. Every field exists from the start; each step fills in
+ * its own, named in the step's file.
+ */
+export interface Exchange {
+  readonly arrival: Arrival;
+  /** Leads from what the caller was told to the audit event. */
+  ref: string;
+  readonly startedAt: number;
+  principal: Principal | undefined;
+  body: Json | undefined;
+  batch: readonly Json[] | undefined;
+  classified: Classified | undefined;
+  session: Session | undefined;
+  view: View | undefined;
+  target: Target | undefined;
+  args: JsonObject | undefined;
+  decision: Decision | undefined;
+  release: (() => void) | undefined;
+  account: OnAccountOf | undefined;
+  hop: Hop | undefined;
+  upstreamMs: number | undefined;
+  /** What will be delivered: a result, an upstream's own error, or a text written beforehand. */
+  result: JsonObject | undefined;
+  error: RpcError | undefined;
+  resultText: string | undefined;
+  resultBytes: number | undefined;
+  listed: { readonly shown: number; readonly known: number } | undefined;
+  outcome: Outcome;
+  findings: Finding[];
+  readonly headers: Record<string, string>;
+}
+
+export function beginExchange(arrival: Arrival, ref: string, startedAt: number): Exchange {
+  return {
+    arrival,
+    ref,
+    startedAt,
+    principal: undefined,
+    body: undefined,
+    batch: undefined,
+    classified: undefined,
+    session: undefined,
+    view: undefined,
+    target: undefined,
+    args: undefined,
+    decision: undefined,
+    release: undefined,
+    account: undefined,
+    hop: undefined,
+    upstreamMs: undefined,
+    result: undefined,
+    error: undefined,
+    resultText: undefined,
+    resultBytes: undefined,
+    listed: undefined,
+    outcome: "returned",
+    findings: [],
+    headers: {},
+  };
+}
+
+/** A journey step's field that must be there by now; its absence is our bug, not the caller's. */
+export function given<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`the journey reached a step without ${what}`);
+  return value;
+}
+
+/** The parameters of the exchange's message; an absent object reads as an empty one. */
+export function paramsOf(x: Exchange): JsonObject {
+  const message = x.classified?.message;
+  return message !== undefined && "params" in message ? (message.params ?? {}) : {};
+}
+
+export function methodOf(x: Exchange): string {
+  const message = x.classified?.message;
+  return message !== undefined && "method" in message ? message.method : "response";
+}
+
+export function requestIdOf(x: Exchange): RpcId | undefined {
+  const message = x.classified?.message;
+  return message?.kind === "request" ? message.id : undefined;
+}
+
+/** Era and kind, as the journey names its columns. */
+export function columnOf(x: Exchange): string {
+  return x.classified === undefined ? "unclassified" : `${x.classified.era} ${x.classified.column}`;
+}

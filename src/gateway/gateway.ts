@@ -1,0 +1,76 @@
+import type { Evidence } from "../audit/port.ts";
+import type { Authenticator } from "../auth/authenticate.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Views } from "../catalog/views.ts";
+import type { Outcome } from "../model/outcome.ts";
+import type { Fact, RefusalCode } from "../model/refusal.ts";
+import type { Limits } from "../model/limits.ts";
+import type { Policy } from "../policy/compile.ts";
+import type { Checkers } from "../schema/checker.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { Upstreams } from "../upstream/port.ts";
+
+/** A virtual server as the journey needs it. */
+export interface VirtualServer {
+  readonly name: string;
+  readonly title: string;
+  readonly instructions: string | undefined;
+  /** The protected resource's identifier: `publicUrl` + `/{name}/mcp` (RFC 8707, RFC 9728). */
+  readonly resource: string;
+  readonly metadataUrl: string;
+  readonly minimalScopes: readonly string[];
+}
+
+export type SchemaMode = "enforce" | "warn" | "off";
+
+/** How one upstream's calls are treated. */
+export interface UpstreamTreatment {
+  readonly callTimeoutMs: number;
+  readonly argumentSchemas: SchemaMode;
+  readonly resultSchemas: SchemaMode;
+}
+
+/** What an exchange came to, for metrics. Labels come from configuration and closed lists alone. */
+export interface ExchangeSample {
+  readonly server: string;
+  readonly column: string;
+  readonly era: string;
+  readonly outcome: Outcome;
+  readonly code: RefusalCode | "none";
+  readonly durationMs: number;
+}
+
+/** Everything a journey step may use. Made once by `compose.ts`. */
+export interface Gateway {
+  readonly info: { readonly name: string; readonly version: string };
+  readonly allowedHosts: ReadonlySet<string>;
+  readonly allowedOrigins: ReadonlySet<string>;
+  readonly limits: Limits;
+  readonly authenticate: Authenticator["authenticate"];
+  readonly sessions: Sessions;
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly policy: () => Policy;
+  readonly checkers: Checkers;
+  /** False: hostile text in results is reported and delivered as it came. */
+  readonly cleanResults: boolean;
+  readonly upstreams: Upstreams;
+  readonly treatments: ReadonlyMap<string, UpstreamTreatment>;
+  readonly slots: CallSlots;
+  readonly evidence: Evidence;
+  readonly auditRequired: boolean;
+  readonly digest: (text: string) => { readonly digest: string; readonly key: string };
+  readonly strangers: { note(code: RefusalCode, address: string): string };
+  readonly ref: () => string;
+  readonly now: () => number;
+  readonly draining: () => boolean;
+  readonly observe: (sample: ExchangeSample) => void;
+  /** One line of log about a refusal; the cause is scrubbed by the log. */
+  readonly logRefusal: (facts: Readonly<Record<string, Fact>>, cause: unknown) => void;
+}
+
+/** Bounds the calls that one principal has under way on this replica. */
+export interface CallSlots {
+  /** A function that frees the slot, or undefined when none is free. */
+  take(principalKey: string): (() => void) | undefined;
+}

@@ -1,0 +1,96 @@
+import { refuse, type Refusal } from "../model/refusal.ts";
+import type { Json } from "../model/json.ts";
+import { errorMessage, idOf, resultMessage } from "../protocol/jsonrpc.ts";
+import { writeJson } from "../protocol/json/write.ts";
+import { walk, walkElement } from "./chain.ts";
+import { beginExchange, requestIdOf, methodOf, type Arrival, type Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { recordOutcome } from "./steps/record-outcome.ts";
+import { ownSession } from "./steps/own-session.ts";
+import { answerRefusal, messageFor, type Answer, type RefusalContext } from "./wire-answer.ts";
+
+/** One HTTP request at an MCP endpoint, from arrival to answer. Never rejects: a fault of ours is answered as one. */
+export async function handle(arrival: Arrival, g: Gateway): Promise<Answer> {
+  const x = beginExchange(arrival, g.ref(), g.now());
+  try {
+    const refusal = await walk(x, g);
+    if (refusal === undefined && x.batch !== undefined) return await handleBatch(x, g, x.batch);
+    return conclude(x, g, refusal);
+  } catch (cause) {
+    const { refusal } = refuse("INTERNAL_FAULT");
+    g.logRefusal({ ref: x.ref, code: refusal.code }, cause);
+    return answerRefusal(refusal, contextOf(x));
+  }
+}
+
+function conclude(x: Exchange, g: Gateway, refusal: Refusal | undefined): Answer {
+  const final = recordOutcome(x, g, refusal);
+  return final === undefined ? success(x) : answerRefusal(final, contextOf(x));
+}
+
+/**
+ * A batch is unbundled in sessions negotiated at 2025-03-26, which must accept it, and nowhere else.
+ * Each element goes its own way through the journey and leaves its own evidence.
+ */
+async function handleBatch(x: Exchange, g: Gateway, elements: readonly Json[]): Promise<Answer> {
+  const refusal = await batchRefusal(x, g, elements);
+  if (refusal !== undefined) return conclude(x, g, refusal);
+  const answers = await Promise.all(elements.map((element) => handleElement(x, g, element)));
+  const texts = answers.filter((text) => text !== undefined);
+  if (texts.length === 0) return { status: 202, headers: {}, body: undefined };
+  return { status: 200, headers: jsonHeaders, body: `[${texts.join(",")}]` };
+}
+
+async function batchRefusal(x: Exchange, g: Gateway, elements: readonly Json[]): Promise<Refusal | undefined> {
+  const batchRefused = refuse("RPC_BATCH_REFUSED", { elements: elements.length }).refusal;
+  if (x.arrival.headers["mcp-session-id"] === undefined) return batchRefused;
+  const refusal = await ownSession(x, g);
+  if (refusal !== undefined) return refusal;
+  const { batchElementsMax } = g.limits;
+  const accepted = x.session?.revision === "2025-03-26" && elements.length > 0 && elements.length <= batchElementsMax;
+  return accepted ? undefined : batchRefused;
+}
+
+async function handleElement(parent: Exchange, g: Gateway, element: Json): Promise<string | undefined> {
+  const x = beginExchange(parent.arrival, g.ref(), g.now());
+  x.principal = parent.principal;
+  x.body = element;
+  const nested = Array.isArray(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
+  const refusal = recordOutcome(x, g, nested ?? (await walkElement(x, g)));
+  if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x)));
+  return success(x).body;
+}
+
+function isNotification(x: Exchange): boolean {
+  return x.classified?.column === "notification";
+}
+
+const jsonHeaders: Readonly<Record<string, string>> = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+};
+
+function success(x: Exchange): Answer {
+  const id = requestIdOf(x);
+  if (id === undefined) return { status: x.classified?.column === "delete" ? 200 : 202, headers: {}, body: undefined };
+  return { status: 200, headers: { ...jsonHeaders, ...x.headers }, body: bodyOf(x, id) };
+}
+
+function bodyOf(x: Exchange, id: NonNullable<ReturnType<typeof requestIdOf>>): string {
+  if (x.error !== undefined) return writeJson(errorMessage(id, x.error));
+  if (x.resultText !== undefined) return `{"jsonrpc":"2.0","id":${writeJson(id)},"result":${x.resultText}}`;
+  return writeJson(resultMessage(id, x.result ?? {}));
+}
+
+function contextOf(x: Exchange): RefusalContext {
+  const { metadataUrl, minimalScopes } = x.arrival.server;
+  return {
+    ref: x.ref,
+    era: x.classified?.era,
+    id: requestIdOf(x) ?? (x.body === undefined ? undefined : idOf(x.body)),
+    method: x.classified === undefined ? undefined : methodOf(x),
+    asked: x.target?.asked,
+    outcome: x.outcome,
+    resource: { metadataUrl, minimalScopes },
+  };
+}

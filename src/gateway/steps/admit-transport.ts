@@ -1,0 +1,16 @@
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+
+/**
+ * Refuses foreign hosts and origins (DNS rebinding; specification, transport, "Security Warning") and
+ * everything while the gateway drains. Reads headers only.
+ */
+export function admitTransport(x: Exchange, g: Gateway): Refusal | undefined {
+  if (g.draining()) return refuse("DRAINING").refusal;
+  const host = x.arrival.headers["host"]?.toLowerCase();
+  if (host === undefined || !g.allowedHosts.has(host)) return refuse("HOST_NOT_ALLOWED").refusal;
+  const origin = x.arrival.headers["origin"];
+  if (origin !== undefined && !g.allowedOrigins.has(origin)) return refuse("ORIGIN_NOT_ALLOWED").refusal;
+  return undefined;
+}

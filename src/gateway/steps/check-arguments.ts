@@ -1,0 +1,52 @@
+import { isJsonObject, readOwn, type Json, type JsonObject } from "../../model/json.ts";
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import { checkParamHeaders } from "../../protocol/modern/param-headers.ts";
+import type { Entry } from "../../catalog/table.ts";
+import { given, paramsOf, type Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { checkAgainst } from "./schema-check.ts";
+
+/**
+ * Sets `args`: a tool's arguments held to the schema that was shown, a prompt's to its declared
+ * arguments. For a resource the arguments are `{}`, or `{ uri }` when a template carries the read.
+ */
+export function checkArguments(x: Exchange, g: Gateway): Refusal | undefined {
+  const entry = x.target?.entry;
+  if (entry === undefined) return undefined;
+  if (entry.item.kind === "template") x.args = { uri: x.target?.asked ?? "" };
+  if (entry.item.kind === "template" || entry.item.kind === "resource") {
+    x.args ??= {};
+    return undefined;
+  }
+  const args = readOwn(paramsOf(x), "arguments") ?? {};
+  if (!isJsonObject(args)) return invalid("arguments must be an object");
+  x.args = args;
+  return entry.item.kind === "prompt" ? checkPrompt(entry, args) : checkTool(x, g, entry);
+}
+
+function checkTool(x: Exchange, g: Gateway, entry: Entry): Refusal | undefined {
+  return checkHeaders(x, entry) ?? checkAgainst(x, g, { entry, schema: entry.shownInput });
+}
+
+/** `Mcp-Param-*` of a modern client must repeat the arguments (2026-07-28, transport, "Custom headers"). */
+function checkHeaders(x: Exchange, entry: Entry): Refusal | undefined {
+  const classified = given(x.classified, "a classified message");
+  if (classified.era !== "modern" || entry.paramHeaders === undefined) return undefined;
+  const verdict = checkParamHeaders(entry.paramHeaders, x.args ?? {}, classified.paramHeaders);
+  return verdict.ok ? undefined : verdict.refusal;
+}
+
+function checkPrompt(entry: Entry, args: JsonObject): Refusal | undefined {
+  const declared = readOwn(entry.item.definition, "arguments");
+  for (const argument of Array.isArray(declared) ? declared : []) {
+    const name = readOwn(argument, "name");
+    if (typeof name !== "string") continue;
+    if (readOwn(argument, "required") === true && !Object.hasOwn(args, name)) return invalid(`${name} is required`);
+  }
+  const wrong = Object.entries(args).find(([, value]: [string, Json]) => typeof value !== "string");
+  return wrong === undefined ? undefined : invalid(`${wrong[0]} must be a string`);
+}
+
+function invalid(message: string): Refusal {
+  return refuse("ARGUMENTS_INVALID", {}, { message: `${message.slice(0, 200)}.` }).refusal;
+}

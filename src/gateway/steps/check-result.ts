@@ -1,0 +1,51 @@
+import { readOwn, type JsonObject } from "../../model/json.ts";
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import { codecFor } from "../../protocol/codec.ts";
+import type { Entry } from "../../catalog/table.ts";
+import { given, methodOf, type Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { factsOf, noteViolations } from "./schema-check.ts";
+
+/**
+ * Holds the cleaned result to the tool's output schema and gives it the form of the client's era. What
+ * is delivered is what was checked. The method's own shape was checked when the result came in.
+ */
+export function checkResult(x: Exchange, g: Gateway): Refusal | undefined {
+  const entry = x.target?.entry;
+  if (entry === undefined || x.result === undefined) {
+    encode(x, g);
+    return undefined;
+  }
+  const refusal = checkStructured(x, g, { entry, result: x.result });
+  if (refusal === undefined) {
+    encode(x, g);
+    return undefined;
+  }
+  // The upstream did answer: the call was carried out, only its result is withheld.
+  x.outcome = "failed";
+  return refusal;
+}
+
+/** A tool that declares an output schema must send a structured result that conforms, errors excepted. */
+function checkStructured(x: Exchange, g: Gateway, of: { entry: Entry; result: JsonObject }): Refusal | undefined {
+  const mode = g.treatments.get(of.entry.item.upstream)?.resultSchemas ?? "enforce";
+  const { output } = of.entry;
+  if (output === undefined || mode === "off" || readOwn(of.result, "isError") === true) return undefined;
+  const structured = readOwn(of.result, "structuredContent");
+  if (structured === undefined)
+    return mode === "enforce" ? refuse("RESULT_INVALID", { fault: "structuredContent is absent" }).refusal : undefined;
+  const checker = g.checkers.for(output.digest, output.schema);
+  if (!checker.usable) return mode === "enforce" ? checker.refusal : undefined;
+  const violations = checker.check(structured);
+  if (violations.length === 0) return undefined;
+  if (mode === "enforce") return refuse("RESULT_INVALID", factsOf(violations)).refusal;
+  noteViolations(x, violations);
+  return undefined;
+}
+
+function encode(x: Exchange, g: Gateway): void {
+  const { era, column } = given(x.classified, "a classified message");
+  if (x.result === undefined || column !== "call") return;
+  const hints = { serverInfo: { ...g.info }, ttlMs: 0 };
+  x.result = codecFor(era).encodeResult(methodOf(x), x.result, hints);
+}

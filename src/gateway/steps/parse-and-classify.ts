@@ -1,0 +1,66 @@
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import { isLegacyRevision } from "../../model/revision.ts";
+import { classify, isBatch } from "../../protocol/classify.ts";
+import { parseJson } from "../../protocol/json/parse.ts";
+import { accepts, mediaTypeOf } from "../../protocol/media-type.ts";
+import type { Exchange } from "../exchange.ts";
+
+/**
+ * Sets `body` and `classified` (or `batch`). The value parsed here is the one that is judged and sent.
+ * Runs after authentication, so 405, 406 and 415 are answers to known principals only.
+ */
+export async function parseAndClassify(x: Exchange): Promise<Refusal | undefined> {
+  if (x.arrival.httpMethod === "DELETE") return classifyDelete(x);
+  if (x.arrival.httpMethod !== "POST") return methodRefused(x);
+  if (x.body === undefined) {
+    const fault = negotiate(x) ?? (await readBody(x));
+    if (fault !== undefined) return fault;
+  }
+  return classifyMessage(x);
+}
+
+/** Without a server stream to offer, GET is refused like every other method (Streamable HTTP, "Listening"). */
+function methodRefused(x: Exchange): Refusal {
+  return refuse("HTTP_METHOD_REFUSED", { method: x.arrival.httpMethod, allow: ["POST", "DELETE"] }).refusal;
+}
+
+function classifyDelete(x: Exchange): Refusal | undefined {
+  const version = x.arrival.headers["mcp-protocol-version"];
+  if (version !== undefined && !isLegacyRevision(version))
+    return refuse("HTTP_METHOD_REFUSED", { method: "DELETE", allow: ["POST"] }).refusal;
+  const message = { kind: "notification", method: "DELETE", params: undefined } as const;
+  x.classified = { era: "legacy", column: "delete", message, revision: undefined, meta: undefined, paramHeaders: {} };
+  return undefined;
+}
+
+function negotiate(x: Exchange): Refusal | undefined {
+  const { headers } = x.arrival;
+  if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
+    return refuse("BODY_ENCODING_UNSUPPORTED").refusal;
+  if (mediaTypeOf(headers["content-type"]) !== "application/json") return refuse("MEDIA_TYPE_UNSUPPORTED").refusal;
+  const { accept } = headers;
+  if (!accepts(accept, "application/json") && !accepts(accept, "text/event-stream"))
+    return refuse("NOT_ACCEPTABLE").refusal;
+  return undefined;
+}
+
+async function readBody(x: Exchange): Promise<Refusal | undefined> {
+  const bytes = await x.arrival.readBody();
+  if (!bytes.ok) return bytes.refusal;
+  const value = parseJson(bytes.value);
+  if (!value.ok) return value.refusal;
+  x.body = value.value;
+  return undefined;
+}
+
+function classifyMessage(x: Exchange): Refusal | undefined {
+  const body = x.body ?? null;
+  if (isBatch(body)) {
+    x.batch = body;
+    return undefined;
+  }
+  const classified = classify({ headers: x.arrival.mcp, message: body });
+  if (!classified.ok) return classified.refusal;
+  x.classified = classified.value;
+  return undefined;
+}

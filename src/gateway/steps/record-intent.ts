@@ -1,0 +1,12 @@
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { draftOf } from "./audit-draft.ts";
+
+/** Where audit is required: no record, no forward. Writes `attempted` for exchanges that reach an upstream. */
+export async function recordIntent(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
+  if (x.target?.entry === undefined) return undefined;
+  const kept = g.evidence.record(draftOf(x, g, { type: "attempted" }));
+  if (!g.auditRequired) return undefined;
+  return kept && (await g.evidence.settled()) ? undefined : refuse("AUDIT_UNAVAILABLE").refusal;
+}

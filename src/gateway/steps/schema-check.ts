@@ -1,0 +1,39 @@
+import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Entry, KeyedSchema } from "../../catalog/table.ts";
+import type { Violation } from "../../schema/checker.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+
+/**
+ * Holds the exchange's arguments to a schema, in the mode the operator chose for the upstream.
+ * A schema that cannot be compiled within its budget refuses the call, it is never skipped in silence.
+ */
+export function checkAgainst(
+  x: Exchange,
+  g: Gateway,
+  what: { entry: Entry; schema: KeyedSchema | undefined },
+): Refusal | undefined {
+  const mode = g.treatments.get(what.entry.item.upstream)?.argumentSchemas ?? "enforce";
+  if (what.schema === undefined || mode === "off") return undefined;
+  const checker = g.checkers.for(what.schema.digest, what.schema.schema);
+  if (!checker.usable) return mode === "enforce" ? checker.refusal : undefined;
+  const violations = checker.check(x.args ?? {});
+  if (violations.length === 0) return undefined;
+  if (mode === "enforce")
+    return refuse("ARGUMENTS_INVALID", factsOf(violations), { message: describe(violations) }).refusal;
+  noteViolations(x, violations);
+  return undefined;
+}
+
+export function noteViolations(x: Exchange, violations: readonly Violation[]): void {
+  for (const violation of violations)
+    x.findings.push({ kind: "schema-violated", where: violation.pointer, detail: violation.message, count: 1 });
+}
+
+export function factsOf(violations: readonly Violation[]): { pointers: string[]; keywords: string[] } {
+  return { pointers: violations.map(({ pointer }) => pointer), keywords: violations.map(({ keyword }) => keyword) };
+}
+
+export function describe(violations: readonly Violation[]): string {
+  return violations.map(({ pointer, message }) => `${pointer === "" ? "The value" : pointer} ${message}.`).join(" ");
+}

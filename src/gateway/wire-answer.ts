@@ -1,0 +1,140 @@
+import { bearerChallenge } from "../auth/challenge.ts";
+import type { JsonObject } from "../model/json.ts";
+import { metaPrefix } from "../model/identifiers.ts";
+import type { Fact, Refusal } from "../model/refusal.ts";
+import { legacyRevisions, modernRevisions, type Era } from "../model/revision.ts";
+import type { RpcError, RpcId } from "../model/rpc.ts";
+import type { Outcome } from "../model/outcome.ts";
+import { errorMessage, resultMessage } from "../protocol/jsonrpc.ts";
+import { writeJson } from "../protocol/json/write.ts";
+import { wireRules, type WireRule } from "./wire-rules.ts";
+
+/** What goes back to the client: one HTTP answer with an optional JSON text. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** What is known about the exchange when it is refused. Everything may still be missing. */
+export interface RefusalContext {
+  readonly ref: string;
+  readonly era: Era | undefined;
+  readonly id: RpcId | undefined;
+  readonly method: string | undefined;
+  /** The name or URI the caller asked for, echoed for unknown items. */
+  readonly asked: string | undefined;
+  readonly outcome: Outcome;
+  /** The protected resource, when the path names one: where a challenge sends the client. */
+  readonly resource: { readonly metadataUrl: string; readonly minimalScopes: readonly string[] } | undefined;
+}
+
+/**
+ * The only place that decides what strangers see of a refusal. Facts stay inside, except those a
+ * protocol demands (supported revisions, scopes of a step-up) and sentences written for callers.
+ */
+export function answerRefusal(refusal: Refusal, context: RefusalContext): Answer {
+  const rule = wireRules[refusal.code];
+  return {
+    status: statusOf(rule, context),
+    headers: headersOf(rule, refusal, context),
+    body: writeJson(messageFor(refusal, context)),
+  };
+}
+
+/** The JSON-RPC message alone, for an element of a batch or a stream. */
+export function messageFor(refusal: Refusal, context: RefusalContext): JsonObject {
+  const rule = wireRules[refusal.code];
+  if (rule.form === "unknown-item") return errorMessage(context.id, unknownItem(context));
+  if (rule.form === "call" && context.method === "tools/call" && context.id !== undefined)
+    return resultMessage(context.id, toolError(refusal, rule, context));
+  return errorMessage(context.id, rpcError(refusal, rule, context));
+}
+
+function statusOf(rule: WireRule, context: RefusalContext): number {
+  return context.era === "modern" ? (rule.modernStatus ?? rule.status) : rule.status;
+}
+
+function headersOf(rule: WireRule, refusal: Refusal, context: RefusalContext): Record<string, string> {
+  const headers: Record<string, string> = { "content-type": "application/json", "cache-control": "no-store" };
+  if (rule.status === 503) headers["retry-after"] = "2";
+  if (rule.status === 405) headers["allow"] = listOf(refusal.facts["allow"]).join(", ");
+  if ((rule.form === "challenge" || rule.form === "step-up") && context.resource !== undefined)
+    headers["www-authenticate"] = challengeFor(refusal, context.resource);
+  return headers;
+}
+
+function challengeFor(refusal: Refusal, resource: NonNullable<RefusalContext["resource"]>): string {
+  const { metadataUrl: resourceMetadataUrl, minimalScopes: scopes } = resource;
+  if (refusal.code === "SCOPE_INSUFFICIENT") {
+    const description = wireRules.SCOPE_INSUFFICIENT.text;
+    return bearerChallenge({
+      resourceMetadataUrl,
+      scopes: listOf(refusal.facts["scopes"]),
+      error: "insufficient_scope",
+      description,
+    });
+  }
+  if (refusal.code === "AUTH_TOKEN_MISSING") return bearerChallenge({ resourceMetadataUrl, scopes });
+  return bearerChallenge({
+    resourceMetadataUrl,
+    scopes,
+    error: "invalid_token",
+    description: wireRules[refusal.code].text,
+  });
+}
+
+function listOf(fact: Fact | undefined): readonly string[] {
+  return Array.isArray(fact) ? fact.filter((part): part is string => typeof part === "string") : [];
+}
+
+/**
+ * Equal bytes for "does not exist" and "not for you", once the requested name is substituted. The
+ * reference is left out of the text and random, so it tells the two apart no more than the clock does.
+ */
+function unknownItem(context: RefusalContext): RpcError {
+  const asked = (context.asked ?? "").slice(0, 200);
+  const isResource = context.method === "resources/read";
+  const data: JsonObject = { refusal: "ITEM_UNKNOWN", ref: context.ref };
+  if (isResource) data["uri"] = context.asked ?? "";
+  const noun = isResource ? "resource" : context.method === "prompts/get" ? "prompt" : "tool";
+  return {
+    code: isResource && context.era !== "modern" ? -32002 : -32602,
+    message: isResource ? "Resource not found" : `Unknown ${noun}: ${asked}`,
+    data,
+  };
+}
+
+function toolError(refusal: Refusal, rule: WireRule, context: RefusalContext): JsonObject {
+  return {
+    content: [{ type: "text", text: sentence(refusal, rule, context) }],
+    isError: true,
+    _meta: { [`${metaPrefix}refusal`]: { code: refusal.code, ref: context.ref, outcome: context.outcome } },
+    ...(context.era === "modern" ? { resultType: "complete" } : {}),
+  };
+}
+
+function sentence(refusal: Refusal, rule: WireRule, context: RefusalContext): string {
+  const unknown =
+    context.outcome === "unknown" ? " Whether the call was carried out is unknown: check before you repeat it." : "";
+  const detail = refusal.message === undefined ? "" : ` ${refusal.message}`;
+  return `${rule.text}${detail}${unknown} (${refusal.code}, ref ${context.ref})`;
+}
+
+function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): RpcError {
+  const data: JsonObject = { refusal: refusal.code, ref: context.ref };
+  if (context.outcome === "unknown") data["outcome"] = "unknown";
+  if (refusal.code === "REVISION_UNSUPPORTED") {
+    data["supported"] = [...modernRevisions, ...legacyRevisions.toReversed()];
+    data["requested"] = typeof refusal.facts["requested"] === "string" ? refusal.facts["requested"] : "";
+  }
+  if (refusal.code === "SCOPE_INSUFFICIENT") data["scopes"] = [...listOf(refusal.facts["scopes"])];
+  const message = rule.form === "call" && refusal.message !== undefined ? `${rule.text} ${refusal.message}` : rule.text;
+  return { code: rpcCodeFor(rule, context), message, data };
+}
+
+/** Codes -32000 to -32019 are never emitted in the modern era. */
+function rpcCodeFor(rule: WireRule, context: RefusalContext): number {
+  const reserved = rule.rpcCode <= -32000 && rule.rpcCode >= -32019;
+  return reserved && context.era === "modern" ? -32600 : rule.rpcCode;
+}

@@ -1,0 +1,144 @@
+import type { RefusalCode } from "../model/refusal.ts";
+
+/**
+ * The form in which a refusal reaches the caller.
+ * - `http`: the whole HTTP exchange is refused with a status and a JSON-RPC error.
+ * - `challenge`: 401 with the one challenge (RFC 6750 §3, RFC 9728 §5.1).
+ * - `step-up`: 403 `insufficient_scope` with every scope of the operation.
+ * - `message`: a JSON-RPC error in a 200 answer (in the modern era `modernStatus`, where the ladder says so).
+ * - `call`: a tool's `isError` result that a model can act on; for other methods a JSON-RPC error in band.
+ * - `unknown-item`: the answer for an item that does not exist; hidden ones get the same bytes.
+ */
+export interface WireRule {
+  readonly form: "http" | "challenge" | "step-up" | "message" | "call" | "unknown-item";
+  readonly status: number;
+  readonly modernStatus?: number;
+  readonly rpcCode: number;
+  /** What strangers read. Fixed text: facts of a refusal never appear here. */
+  readonly text: string;
+}
+
+const invalidRequest = -32600;
+const internalError = -32603;
+const invalidParams = -32602;
+const parseError = -32700;
+
+const http = (status: number, rpcCode: number, text: string): WireRule => ({ form: "http", status, rpcCode, text });
+const challenge = (text: string): WireRule => ({ form: "challenge", status: 401, rpcCode: invalidRequest, text });
+const json = (text: string): WireRule => http(400, parseError, text);
+const message = (rpcCode: number, text: string): WireRule => ({ form: "message", status: 200, rpcCode, text });
+const call = (text: string): WireRule => ({ form: "call", status: 200, rpcCode: internalError, text });
+
+/** Every code has exactly one rule: the compiler holds this table to the list of codes. */
+export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
+  HOST_NOT_ALLOWED: http(403, invalidRequest, "This host name is not served here."),
+  ORIGIN_NOT_ALLOWED: http(403, invalidRequest, "Pages of this origin may not call this server."),
+  URL_MALFORMED: http(400, invalidRequest, "The request URL is malformed."),
+  ROUTE_UNKNOWN: http(404, invalidRequest, "There is nothing at this path."),
+  SERVER_UNKNOWN: http(404, invalidRequest, "There is nothing at this path."),
+  HTTP_METHOD_REFUSED: http(405, invalidRequest, "This HTTP method is not served here."),
+  HTTP_MALFORMED: http(400, invalidRequest, "The request is not well-formed HTTP."),
+  NOT_ACCEPTABLE: http(406, invalidRequest, "Accept must allow application/json or text/event-stream."),
+  MEDIA_TYPE_UNSUPPORTED: http(415, invalidRequest, "Content-Type must be application/json."),
+  BODY_ENCODING_UNSUPPORTED: http(415, invalidRequest, "A request body must be sent without content encoding."),
+  BODY_TOO_LARGE: http(413, invalidRequest, "The request body is too large."),
+  BODY_INCOMPLETE: http(400, invalidRequest, "The request body did not arrive whole."),
+
+  AUTH_TOKEN_MISSING: challenge("Sign in: this server needs an access token."),
+  AUTH_SCHEME_UNSUPPORTED: challenge("Only Bearer access tokens are accepted."),
+  AUTH_TOKEN_MALFORMED: challenge("The access token is malformed."),
+  AUTH_TOKEN_ENCRYPTED: challenge("The access token is encrypted or opaque; this server needs a signed JWT."),
+  AUTH_TOKEN_TYPE_REFUSED: challenge("This is not an access token."),
+  AUTH_ALGORITHM_REFUSED: challenge("The access token's signature algorithm is not accepted."),
+  AUTH_ISSUER_UNKNOWN: challenge("The access token's issuer is not trusted here."),
+  AUTH_KEY_UNKNOWN: challenge("The access token's signing key is not known."),
+  AUTH_SIGNATURE_INVALID: challenge("The access token's signature is invalid."),
+  AUTH_TOKEN_EXPIRED: challenge("The access token has expired."),
+  AUTH_TOKEN_NOT_YET_VALID: challenge("The access token is not valid yet."),
+  AUTH_AUDIENCE_MISMATCH: challenge("The access token was issued for another audience."),
+  AUTH_CLAIM_INVALID: challenge("The access token lacks a claim this server needs."),
+  AUTH_TOKEN_REVOKED: challenge("The access token has been revoked."),
+  AUTH_ISSUER_UNAVAILABLE: http(503, internalError, "The access token cannot be checked now. Try again soon."),
+  SCOPE_INSUFFICIENT: {
+    form: "step-up",
+    status: 403,
+    rpcCode: invalidRequest,
+    text: "The access token lacks scopes this operation needs.",
+  },
+
+  JSON_NOT_UTF8: json("The body is not UTF-8."),
+  JSON_MALFORMED: json("The body is not JSON."),
+  JSON_DUPLICATE_KEY: json("The body names a key twice."),
+  JSON_FORBIDDEN_KEY: json("The body holds a key that is not accepted."),
+  JSON_TOO_DEEP: json("The body is nested too deeply."),
+  JSON_TOO_MANY_KEYS: json("The body holds too many keys."),
+  JSON_NUMBER_OVERFLOW: json("The body holds a number out of range."),
+  JSON_LONE_SURROGATE: json("The body holds malformed Unicode."),
+  RPC_MESSAGE_INVALID: http(400, invalidRequest, "The body is not a JSON-RPC message."),
+  RPC_BATCH_REFUSED: http(400, invalidRequest, "JSON-RPC batches are not accepted here."),
+  RPC_METHOD_UNKNOWN: { ...message(-32601, "Method not found"), modernStatus: 404 },
+  RPC_PARAMS_INVALID: message(invalidParams, "The parameters do not fit the method."),
+  RPC_RESPONSE_UNEXPECTED: http(400, invalidRequest, "No response is awaited here."),
+  HEADER_MISMATCH: http(400, -32020, "A header is missing or does not match the body."),
+  REVISION_UNSUPPORTED: http(400, -32022, "Unsupported protocol version"),
+  META_INVALID: http(400, invalidParams, "params._meta lacks what this protocol version requires."),
+  CAPABILITY_MISSING: http(400, -32021, "The client lacks a capability this operation needs."),
+  CURSOR_INVALID: message(invalidParams, "The cursor is not valid here."),
+
+  SESSION_MISSING: http(400, -32000, "Mcp-Session-Id is missing: initialize first."),
+  SESSION_UNKNOWN: http(404, -32001, "Session not found"),
+  SESSION_NOT_YOURS: http(404, -32001, "Session not found"),
+  SESSION_LIMIT_REACHED: message(internalError, "Too many sessions are open. Close some or wait until they expire."),
+
+  ITEM_UNKNOWN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
+  ITEM_HIDDEN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
+  CATALOG_ITEM_COLLIDED: call("Two servers offer an item of this name, so neither is served. Tell the operator."),
+  CATALOG_ITEM_UNSAFE: call("This item's definition is not safe to use and is withheld. Tell the operator."),
+  ARGUMENTS_INVALID: call("The arguments do not fit the schema."),
+  SCHEMA_DIALECT_UNSUPPORTED: call(
+    "This tool declares a schema dialect that cannot be checked, so it cannot be called.",
+  ),
+  SCHEMA_UNUSABLE: call("This tool declares a schema that cannot be checked safely, so it cannot be called."),
+  POLICY_DENIED: call("Policy does not allow this call with these arguments."),
+  CONCURRENCY_LIMITED: call("Too many calls are under way for you. Wait for some to finish, then try again."),
+
+  UPSTREAM_UNREACHABLE: call(
+    "The server behind this item cannot be reached. The call was not carried out; try again later.",
+  ),
+  UPSTREAM_ADDRESS_FORBIDDEN: call(
+    "The server behind this item has an address that may not be dialled. Tell the operator.",
+  ),
+  UPSTREAM_QUEUE_FULL: call(
+    "The server behind this item is overloaded. The call was not carried out; try again in some seconds.",
+  ),
+  UPSTREAM_TIMED_OUT: call("The server behind this item did not answer in time."),
+  UPSTREAM_CLOSED_EARLY: call("The server behind this item ended the connection before it answered."),
+  UPSTREAM_STATUS_UNEXPECTED: call("The server behind this item failed."),
+  UPSTREAM_ANSWER_INVALID: call("The server behind this item answered something that is not valid."),
+  UPSTREAM_ANSWER_UNMATCHED: call("The server behind this item answered another request than the one it got."),
+  UPSTREAM_ANSWER_TOO_LARGE: call("The answer of the server behind this item is too large."),
+  UPSTREAM_AUTH_FAILED: call(
+    "The gateway is not admitted to the server behind this item. Your own sign-in is fine; tell the operator.",
+  ),
+  UPSTREAM_CREDENTIAL_UNAVAILABLE: call(
+    "The gateway cannot get its credential for the server behind this item. Your own sign-in is fine; try later.",
+  ),
+  UPSTREAM_SESSION_LOST: call("The server behind this item lost its session. Try again."),
+  UPSTREAM_REVISION_UNSUPPORTED: call("The server behind this item speaks a protocol version the gateway does not."),
+  UPSTREAM_INPUT_REQUIRED: call("The server behind this item asks for input that cannot be given here."),
+  CATALOG_UNAVAILABLE: message(internalError, "The servers behind this one cannot be listed now. Try again soon."),
+  RESULT_INVALID: call(
+    "The result breaks the schema the tool declares, so it was withheld. The fault is the tool's, not the call's.",
+  ),
+  RESULT_REFUSED: call("The result is not safe to deliver and was withheld. The fault is the tool's, not the call's."),
+
+  STORE_UNAVAILABLE: http(503, internalError, "The gateway cannot reach its store. Try again soon."),
+  AUDIT_UNAVAILABLE: http(
+    503,
+    internalError,
+    "The gateway cannot keep evidence now, so it does nothing. Try again soon.",
+  ),
+  DRAINING: http(503, internalError, "The gateway is shutting down. Try again."),
+  CLIENT_GONE: call("The client closed the exchange."),
+  INTERNAL_FAULT: http(500, internalError, "The gateway has a fault of its own."),
+};

@@ -1,0 +1,193 @@
+import { Environment } from "@marcbachmann/cel-js";
+import { RE2JS } from "re2js";
+import type { Principal } from "../model/principal.ts";
+import { ConditionFault, listWeight } from "./argument-view.ts";
+import { charge, countedCharsPerStep, patternCharsPerStep, textCost } from "./meter.ts";
+import type { Meter } from "./meter.ts";
+
+/** Longest text that `int()`, `double()`, `bool()`, `timestamp()` and `duration()` read. */
+const convertedTextCharsMax = 64;
+
+/** `principal` as conditions see it. `issuer` is the configured alias, as in `who`. */
+export class PrincipalFacts {
+  readonly tenant: string;
+  readonly issuer: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly groups: readonly string[];
+  readonly scopes: readonly string[];
+  readonly claims: ReadonlyMap<string, unknown>;
+
+  constructor(principal: Principal, claims: ReadonlyMap<string, unknown>) {
+    this.tenant = principal.tenant;
+    this.issuer = principal.issuerAlias;
+    this.kind = principal.kind;
+    this.subject = principal.subject;
+    this.groups = principal.groups;
+    this.scopes = principal.scopes;
+    this.claims = claims;
+  }
+}
+
+/** `client`: the `client_id` the token was issued to, never what a client says of itself. */
+export class ClientFacts {
+  readonly id: string;
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+/** `server`: the virtual server's name. */
+export class ServerFacts {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** `item`: the upstream's own identity; all three are empty for an exchange that concerns no item. */
+export class ItemFacts {
+  readonly upstream: string;
+  readonly kind: string;
+  readonly name: string;
+  constructor(upstream: string, kind: string, name: string) {
+    this.upstream = upstream;
+    this.kind = kind;
+    this.name = name;
+  }
+}
+
+/** `request`: when and how it came. */
+export class RequestFacts {
+  readonly now: Date;
+  readonly transport: string;
+  readonly era: string;
+  readonly revision: string;
+  constructor(request: { now: number; transport: string; era: string; revision: string }) {
+    this.now = new Date(request.now);
+    this.transport = request.transport;
+    this.era = request.era;
+    this.revision = request.revision;
+  }
+}
+
+/** The language as its authors write it: for the type check alone. */
+export function writtenEnvironment(): Environment {
+  return withVariables(new Environment({ homogeneousAggregateLiterals: false }));
+}
+
+/**
+ * The language as it runs: with our functions in place of the library's. `patterns` holds the compiled
+ * form of every pattern that a `matches` names.
+ */
+export function runningEnvironment(meter: Meter, patterns: Patterns, listItemsMax: number): Environment {
+  const environment = withVariables(new Environment({ homogeneousAggregateLiterals: false }));
+  const define = (signature: string, handler: (...operands: unknown[]) => unknown): void => {
+    environment.registerFunction(signature, handler, { async: false });
+  };
+  define("bounded(dyn): dyn", (value) => bounded(value, meter, listItemsMax));
+  define("short(dyn): dyn", short);
+  define("sizeOf(dyn): int", (value) => sizeOf(value, meter));
+  define("textContains(dyn, dyn): bool", (subject, part) => {
+    const [text, wanted] = [textOf(subject), textOf(part)];
+    return charge(meter, textCost(text)) && text.includes(wanted);
+  });
+  define("textMatches(dyn, dyn): bool", (subject, pattern) => {
+    const text = textOf(subject);
+    return charge(meter, 1 + Math.floor(text.length / patternCharsPerStep)) && patterns.find(textOf(pattern), text);
+  });
+  define("textLower(dyn): string", (subject) => recased(textOf(subject), meter, (s) => s.toLowerCase()));
+  define("textUpper(dyn): string", (subject) => recased(textOf(subject), meter, (s) => s.toUpperCase()));
+  return environment;
+}
+
+export interface Patterns {
+  /** Compiles a pattern; the problem as text when it is no RE2 pattern. */
+  add(pattern: string): string | undefined;
+  find(pattern: string, text: string): boolean;
+}
+
+/** Patterns of the loaded policy. RE2 syntax; a match may lie anywhere in the text, as CEL defines `matches`. */
+export function newPatterns(): Patterns {
+  const compiled = new Map<string, RE2JS>();
+  return {
+    add: (pattern) => {
+      try {
+        compiled.set(pattern, RE2JS.compile(pattern));
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : "not a pattern";
+      }
+    },
+    find: (pattern, text) => {
+      const engine = compiled.get(pattern);
+      if (engine === undefined) throw new ConditionFault("a pattern was not compiled");
+      return engine.test(text);
+    },
+  };
+}
+
+function withVariables(environment: Environment): Environment {
+  const text = "string";
+  const texts = "list<string>";
+  const principal = { tenant: text, issuer: text, kind: text, subject: text, groups: texts, scopes: texts };
+  return environment
+    .registerType("Principal", { ctor: PrincipalFacts, fields: { ...principal, claims: "map<string, dyn>" } })
+    .registerType("Client", { ctor: ClientFacts, fields: { id: text } })
+    .registerType("Server", { ctor: ServerFacts, fields: { name: text } })
+    .registerType("ItemIdentity", { ctor: ItemFacts, fields: { upstream: text, kind: text, name: text } })
+    .registerType("Request", {
+      ctor: RequestFacts,
+      fields: { now: "google.protobuf.Timestamp", transport: text, era: text, revision: text },
+    })
+    .registerVariable("principal", "Principal")
+    .registerVariable("client", "Client")
+    .registerVariable("server", "Server")
+    .registerVariable("item", "ItemIdentity")
+    .registerVariable("request", "Request")
+    .registerVariable("args", "dyn");
+}
+
+/** What a loop or `in` runs over. Lists are charged with their contents; maps charge for themselves. */
+function bounded(value: unknown, meter: Meter, listItemsMax: number): unknown {
+  if (!Array.isArray(value)) return value;
+  if (value.length > listItemsMax) throw new ConditionFault("a list has too many entries");
+  return charge(meter, listWeight(value)) ? value : [];
+}
+
+function short(value: unknown): unknown {
+  if (typeof value === "string" && value.length > convertedTextCharsMax) {
+    throw new ConditionFault("the text is too long to be converted");
+  }
+  return value;
+}
+
+/** CEL's `size`: code points of a text, entries of a list or map. */
+function sizeOf(value: unknown, meter: Meter): bigint {
+  if (typeof value === "string")
+    return charge(meter, 1 + Math.floor(value.length / countedCharsPerStep)) ? BigInt(codePoints(value)) : 0n;
+  if (Array.isArray(value)) return BigInt(value.length);
+  if (value instanceof Map) return BigInt(value.size);
+  // A map that the condition itself writes out.
+  if (typeof value === "object" && value !== null) return BigInt(Object.keys(value).length);
+  throw new ConditionFault("size() takes a text, a list or a map");
+}
+
+function codePoints(text: string): number {
+  let pairs = 0;
+  for (let index = 1; index < text.length; index += 1) {
+    const isLow = (text.charCodeAt(index) & 0xfc00) === 0xdc00;
+    if (isLow && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800) pairs += 1;
+  }
+  return text.length - pairs;
+}
+
+/** CEL's `lowerAscii` and `upperAscii` leave everything but ASCII letters alone; the library's do not. */
+function recased(text: string, meter: Meter, change: (ascii: string) => string): string {
+  return charge(meter, 1 + Math.floor(text.length / countedCharsPerStep)) ? text.replace(/[A-Za-z]+/g, change) : "";
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== "string") throw new ConditionFault("a text function was given something else");
+  return value;
+}
