@@ -1,4 +1,4 @@
-import { bearerChallenge } from "../auth/challenge.ts";
+import { bearerChallenge, challengeError } from "../auth/challenge.ts";
 import type { JsonObject } from "../model/json.ts";
 import { metaPrefix } from "../model/identifiers.ts";
 import type { Fact, Refusal } from "../model/refusal.ts";
@@ -65,22 +65,13 @@ function headersOf(rule: WireRule, refusal: Refusal, context: RefusalContext): R
 }
 
 function challengeFor(refusal: Refusal, resource: NonNullable<RefusalContext["resource"]>): string {
-  const { metadataUrl: resourceMetadataUrl, minimalScopes: scopes } = resource;
-  if (refusal.code === "SCOPE_INSUFFICIENT") {
-    const description = wireRules.SCOPE_INSUFFICIENT.text;
-    return bearerChallenge({
-      resourceMetadataUrl,
-      scopes: listOf(refusal.facts["scopes"]),
-      error: "insufficient_scope",
-      description,
-    });
-  }
-  if (refusal.code === "AUTH_TOKEN_MISSING") return bearerChallenge({ resourceMetadataUrl, scopes });
+  const isStepUp = refusal.code === "SCOPE_INSUFFICIENT";
+  const error = challengeError(refusal.code);
   return bearerChallenge({
-    resourceMetadataUrl,
-    scopes,
-    error: "invalid_token",
-    description: wireRules[refusal.code].text,
+    resourceMetadataUrl: resource.metadataUrl,
+    scopes: isStepUp ? listOf(refusal.facts["scopes"]) : resource.minimalScopes,
+    error,
+    description: error === undefined ? undefined : wireRules[refusal.code].text,
   });
 }
 
