@@ -1,0 +1,113 @@
+import { readOwn } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { principalKey } from "../model/principal.ts";
+import type { Principal } from "../model/principal.ts";
+import { ok } from "../model/result.ts";
+import type { Result } from "../model/result.ts";
+import { invalid, readClaim } from "./check-claims.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
+
+/**
+ * The principal that verified claims describe, by the issuer's rules.
+ *
+ * A claim that is there in a shape that cannot be read is refused (AUTH_CLAIM_INVALID), never read as
+ * empty: a rule that denies a group must not fail to match because groups were lost. `claims` must come
+ * from a token whose signature, time and audience hold; nothing of that is checked here.
+ */
+export function principalOf(
+  claims: JsonObject,
+  trusted: TrustedIssuer,
+  facts: { readonly expiresAt: number; readonly identityCharsMax: number },
+): Result<Principal> {
+  const identity = readIdentity(claims, trusted, facts.identityCharsMax);
+  if (!identity.ok) return identity;
+  const groups = readGroups(claims, trusted);
+  if (!groups.ok) return groups;
+  const scopes = readScopes(claims, trusted);
+  if (!scopes.ok) return scopes;
+  const who = { ...identity.value, issuer: trusted.issuer, kind: kindOf(claims, trusted, identity.value) };
+  return ok({
+    tenant: who.tenant,
+    issuer: who.issuer,
+    issuerAlias: trusted.alias,
+    kind: who.kind,
+    subject: who.subject,
+    clientId: who.clientId,
+    groups: groups.value,
+    scopes: scopes.value,
+    claims: mappedClaims(claims, trusted),
+    expiresAt: facts.expiresAt,
+    key: principalKey(who),
+  });
+}
+
+interface Identity {
+  readonly tenant: string;
+  readonly subject: string;
+  readonly clientId: string;
+}
+
+function readIdentity(claims: JsonObject, trusted: TrustedIssuer, charsMax: number): Result<Identity> {
+  const subject = readText(claims, "sub", charsMax);
+  if (!subject.ok) return subject;
+  const clientClaim = ["client_id", "azp"].find((name) => Object.hasOwn(claims, name));
+  const clientId = clientClaim === undefined ? ok("") : readText(claims, clientClaim, charsMax);
+  if (!clientId.ok) return clientId;
+  const tenant =
+    trusted.tenantClaim === undefined
+      ? ok(trusted.tenant ?? "default")
+      : readText(claims, trusted.tenantClaim, charsMax);
+  if (!tenant.ok) return tenant;
+  return ok({ tenant: tenant.value, subject: subject.value, clientId: clientId.value });
+}
+
+function readText(claims: JsonObject, name: string, charsMax: number): Result<string> {
+  const value = readClaim(claims, name);
+  if (value === undefined) return invalid(name, "missing");
+  if (typeof value !== "string" || value === "") return invalid(name, "not text");
+  return value.length > charsMax ? invalid(name, "too long") : ok(value);
+}
+
+function kindOf(claims: JsonObject, trusted: TrustedIssuer, who: Identity): Principal["kind"] {
+  // RFC 9068 §2.2: where no resource owner takes part, `sub` is the client itself.
+  if (who.subject === who.clientId) return "service";
+  const rule = trusted.serviceWhen;
+  const value = rule === undefined ? undefined : readClaim(claims, rule.claim);
+  return typeof value === "string" && rule?.values.includes(value) === true ? "service" : "human";
+}
+
+function readGroups(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
+  const name = trusted.groupsClaim;
+  if (name === undefined) return ok([]);
+  // With very many groups some issuers send a pointer to them instead (OpenID Connect Core §5.6.2). To go
+  // on without them would let denying rules miss.
+  if (readOwn(readOwn(claims, "_claim_names"), name) !== undefined) return invalid(name, "distributed claim");
+  const value = readClaim(claims, name);
+  const groups = value === undefined ? [] : textList(value);
+  if (groups === undefined) return invalid(name, "not a list of text");
+  return ok(groups.map((group) => `${trusted.alias}:${group}`));
+}
+
+function readScopes(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
+  const names = trusted.scopeClaim === undefined ? ["scope", "scp"] : [trusted.scopeClaim];
+  const name = names.find((one) => readClaim(claims, one) !== undefined);
+  const value = name === undefined ? undefined : readClaim(claims, name);
+  if (name === undefined || value === undefined) return ok([]);
+  // RFC 6749 §3.3: a list separated by spaces. The array is what RFC 9068 issuers made of it in the field.
+  const scopes = typeof value === "string" ? value.split(" ").filter((scope) => scope !== "") : textList(value);
+  return scopes === undefined ? invalid(name, "not a list of text") : ok(scopes);
+}
+
+function textList(value: Json): readonly string[] | undefined {
+  if (typeof value === "string") return [value];
+  return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
+}
+
+/** Claims that a token lacks are absent, so that policy's `has()` tells them apart. */
+function mappedClaims(claims: JsonObject, trusted: TrustedIssuer): JsonObject {
+  const mapped = Object.entries(trusted.claims ?? {}).flatMap(([name, claim]): [string, Json][] => {
+    const value = readClaim(claims, claim);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(mapped);
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from "../model/json.ts";
+
+/**
+ * Where a resource's metadata is published: the well-known part goes between origin and path (RFC 9728
+ * §3.1). Takes an absolute http(s) URL, which configuration has checked; throws on anything else.
+ */
+export function protectedResourceMetadataUrl(resource: string): string {
+  const { origin, pathname, search } = new URL(resource);
+  return `${origin}/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}${search}`;
+}
+
+export interface ProtectedResource {
+  /** Byte-equal to the URL that users configure in their clients. */
+  readonly resource: string;
+  /** The one issuer that is advertised; clients read only the first. */
+  readonly issuer: string;
+  /** The least that is useful: some clients request all of it. */
+  readonly scopes: readonly string[];
+  readonly name: string;
+}
+
+/**
+ * The metadata document (RFC 9728 §2). `offline_access` is never in it: it is a client's wish towards the
+ * authorization server, not a scope of this resource. Without scopes the list is left out (§3.2).
+ */
+export function protectedResourceMetadata(about: ProtectedResource): JsonObject {
+  const scopes = about.scopes.filter((scope) => scope !== "offline_access");
+  return {
+    resource: about.resource,
+    authorization_servers: [about.issuer],
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+    bearer_methods_supported: ["header"],
+    resource_name: about.name,
+  };
+}

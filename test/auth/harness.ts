@@ -1,0 +1,74 @@
+import type { JWTPayload } from "jose";
+import { createAuthenticator } from "../../src/auth/authenticate.ts";
+import type { Authenticator } from "../../src/auth/authenticate.ts";
+import type { DenyList } from "../../src/auth/port.ts";
+import type { TrustedIssuer } from "../../src/auth/trusted-issuer.ts";
+import { limits } from "../../src/model/limits.ts";
+import type { Limits } from "../../src/model/limits.ts";
+import type { Principal } from "../../src/model/principal.ts";
+import type { Refusal } from "../../src/model/refusal.ts";
+import type { Result } from "../../src/model/result.ts";
+
+export const resource = "https://gw.test/support/mcp";
+export const issuer = "https://login.test/realm";
+/** A whole second, so that boundaries are sharp. */
+export const start = 1_800_000_000_000;
+export const startSeconds = start / 1000;
+
+/** The claims of a good access token. */
+export const goodClaims: JWTPayload = {
+  iss: issuer,
+  sub: "u1",
+  aud: resource,
+  client_id: "desktop",
+  exp: startSeconds + 3600,
+};
+
+/** Two records deny; everything else is absent. `broken` is thrown instead of an answer. */
+export function denyList(): DenyList & { readonly denied: Set<string>; reads: number; broken: Error | undefined } {
+  return {
+    denied: new Set<string>(),
+    reads: 0,
+    broken: undefined,
+    get(key) {
+      this.reads += 1;
+      if (this.broken !== undefined) return Promise.reject(this.broken);
+      return Promise.resolve(this.denied.has(JSON.stringify(key)) ? "1" : undefined);
+    },
+  };
+}
+
+export interface Bench {
+  readonly authenticator: Authenticator;
+  readonly list: ReturnType<typeof denyList>;
+  /** Presents one token at `start + laterMs`. */
+  present(token: string, laterMs?: number, at?: string): Promise<Result<Principal>>;
+}
+
+/** An authenticator whose network is cut off unless a fetch is given. */
+export function bench(
+  issuers: readonly TrustedIssuer[],
+  options: { readonly fetch?: typeof fetch; readonly limits?: Partial<Limits> } = {},
+): Bench {
+  const list = denyList();
+  const noFetch = (): never => {
+    throw new Error("nothing may be fetched here");
+  };
+  const authenticator = createAuthenticator({
+    issuers,
+    fetch: options.fetch ?? noFetch,
+    denyList: list,
+    limits: { ...limits, ...options.limits },
+  });
+  const present: Bench["present"] = (token, laterMs = 0, at = resource) =>
+    authenticator.authenticate({ authorization: [`Bearer ${token}`], resource: at, now: start + laterMs });
+  return { authenticator, list, present };
+}
+
+export function codeOf(result: Result<unknown>): string {
+  return result.ok ? "ok" : result.refusal.code;
+}
+
+export function refusalOf(result: Result<unknown>): Refusal | undefined {
+  return result.ok ? undefined : result.refusal;
+}
