@@ -31,6 +31,7 @@ export interface AuditEvent {
     | "administration";
   /** Short reference a caller may quote; `sallyport why REF` finds every event that carries it. */
   readonly ref: string;
+  /** Empty for what concerns the gateway as a whole: strangers, lost evidence. */
   readonly tenant: string;
   readonly principal?: {
     readonly issuer: string;
@@ -69,4 +70,8 @@ export interface AuditEvent {
   readonly listed?: { readonly shown: number; readonly known: number };
   /** For `strangers`: refusals before authentication, per code, address prefix and minute. */
   readonly strangers?: { readonly addressPrefix: string; readonly count: number };
+  /** For `administration`: a sink has missed this many events since it last reported. */
+  readonly loss?: { readonly sink: string; readonly count: number };
+  /** Members left out because the event would have exceeded `auditEventBytesMax`. */
+  readonly shortened?: readonly string[];
 }

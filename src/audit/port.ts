@@ -22,3 +22,22 @@ export interface Evidence {
 
 /** An event before the recorder gives it sequence, time, replica, hash chain and configuration digests. */
 export type AuditDraft = Omit<AuditEvent, "v" | "seq" | "at" | "replica" | "prev" | "hash" | "digests">;
+
+/** An append-only stream in a shared store. */
+export interface StreamWriter {
+  /**
+   * Appends the entries in order, all of them or none, and trims the stream to about `lengthMax`
+   * entries. Rejects when it cannot; the entries may then stand in the stream all the same.
+   */
+  append(stream: string, entries: readonly string[], lengthMax: number): Promise<void>;
+}
+
+export interface StreamEntry {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface StreamReader {
+  /** At most `countMax` entries in order, from the stream's start or after the entry with this id. */
+  read(stream: string, after: string | undefined, countMax: number): Promise<readonly StreamEntry[]>;
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto";
+import { limits } from "../model/limits.ts";
+import { createChain } from "./chain.ts";
+import type { ChainHead, StampedDraft } from "./chain.ts";
+import type { AuditEvent } from "./event.ts";
+import type { AuditDraft, AuditSink, Evidence } from "./port.ts";
+import { createRef } from "./ref.ts";
+import { createSinkQueue } from "./sink-queue.ts";
+import type { SinkQueue } from "./sink-queue.ts";
+
+export interface EvidenceOptions {
+  readonly sinks: readonly { readonly sink: AuditSink; readonly required: boolean }[];
+  /** Names the chain. Two processes never use one name at a time. */
+  readonly replica: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Digests of what is in force now; asked for every event, so it returns what is computed at load. */
+  readonly digests: () => AuditEvent["digests"];
+  /** Called with the number of events that a sink has lost, at most once per `retryMs` and sink. */
+  readonly onLoss: (sink: string, count: number) => void;
+  /** Continues the chain of an earlier run of this replica (`chainHead`). */
+  readonly resume?: ChainHead;
+  /** Default `limits.auditQueueMax` and so on. */
+  readonly queueMax?: number;
+  readonly flushMs?: number;
+  readonly batchMax?: number;
+  readonly writeTimeoutMs?: number;
+  readonly retryMs?: number;
+  readonly eventBytesMax?: number;
+}
+
+export interface Recorder extends Evidence {
+  /** Events that the fullest sink has still to write. */
+  depth(): number;
+}
+
+/**
+ * Records evidence. `record` stamps and queues; sequence numbers, hashes and lines are made in batches,
+ * at the latest after `flushMs`, and one writer per sink carries them out in order.
+ *
+ * - A *required* sink that is full or failing makes `record` and `settled` answer false. An event for
+ *   which such a sink has no room enters the chain of no sink. One that is recorded while a sink fails
+ *   waits in its queue, and is written when the sink recovers although `record` answered false.
+ * - A *best-effort* sink that is full loses events, which shows as a gap in its copy of the chain.
+ * - Every loss is counted through `onLoss`, and reported in an event of its own once the sink writes
+ *   again.
+ *
+ * This does not look for secrets in what it is given: an event's type has no room for content.
+ */
+export function createEvidence(options: EvidenceOptions): Recorder {
+  return new BatchingRecorder(options);
+}
+
+class BatchingRecorder implements Recorder {
+  readonly #options: EvidenceOptions;
+  readonly #chain: ReturnType<typeof createChain>;
+  readonly #queues: readonly SinkQueue[];
+  readonly #required: readonly SinkQueue[];
+  readonly #queueMax: number;
+  readonly #batchMax: number;
+  readonly #flushMs: number;
+  readonly #newRef = createRef(randomBytes);
+  #pending: StampedDraft[] = [];
+  /** Events accepted since the start: what a required sink has written when all of them are. */
+  #accepted = 0;
+  readonly #flushNow = (): void => {
+    this.#flush();
+  };
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #closed = false;
+
+  constructor(options: EvidenceOptions) {
+    const { replica, resume, eventBytesMax = limits.auditEventBytesMax } = options;
+    this.#options = options;
+    this.#queueMax = options.queueMax ?? limits.auditQueueMax;
+    this.#batchMax = options.batchMax ?? limits.auditBatchEventsMax;
+    this.#flushMs = options.flushMs ?? limits.auditFlushMs;
+    this.#chain = createChain({ replica, resume, eventBytesMax });
+    this.#queues = options.sinks.map((target) => this.#queueFor(target));
+    this.#required = this.#queues.filter((queue) => queue.required);
+  }
+
+  record(draft: AuditDraft): boolean {
+    if (this.#closed) return false;
+    const full = this.#required.filter((queue) => queue.depth() + this.#pending.length >= this.#queueMax);
+    if (full.length > 0) {
+      for (const queue of full) queue.miss();
+      return false;
+    }
+    const { now, digests } = this.#options;
+    this.#pending.push({ draft, at: now(), digests: digests() });
+    this.#accepted += 1;
+    if (this.#pending.length >= this.#batchMax) this.#flush();
+    else this.#timer ??= setTimeout(this.#flushNow, this.#flushMs);
+    return this.#required.every((queue) => queue.healthy());
+  }
+
+  async settled(): Promise<boolean> {
+    if (this.#required.length === 0) return true;
+    // Calls that wait in the same turn of the loop share one write.
+    this.#soon ??= setImmediate(this.#flushNow);
+    const settled = await Promise.all(this.#required.map((queue) => queue.written(this.#accepted)));
+    return settled.every(Boolean);
+  }
+
+  depth(): number {
+    return this.#pending.length + Math.max(0, ...this.#queues.map((queue) => queue.depth()));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#flush();
+    const waitMs = this.#options.writeTimeoutMs ?? limits.auditWriteTimeoutMs;
+    await Promise.all(this.#queues.map((queue) => queue.close(waitMs)));
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
+    this.#timer = undefined;
+    this.#soon = undefined;
+    const pending = this.#pending;
+    this.#pending = [];
+    const events = pending.map((stamped) => this.#chain.seal(stamped));
+    for (const queue of this.#queues) queue.offer(events);
+  }
+
+  #queueFor({ sink, required }: EvidenceOptions["sinks"][number]): SinkQueue {
+    const { onLoss, writeTimeoutMs = limits.auditWriteTimeoutMs, retryMs = limits.auditRetryMs } = this.#options;
+    return createSinkQueue({
+      sink,
+      required,
+      queueMax: this.#queueMax,
+      batchMax: this.#batchMax,
+      writeTimeoutMs,
+      retryMs,
+      onLoss,
+      onGap: (name, count) => {
+        this.record({ type: "administration", ref: this.#newRef(), tenant: "", loss: { sink: name, count } });
+      },
+    });
+  }
+}

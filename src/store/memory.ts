@@ -1,0 +1,105 @@
+import { limits } from "../model/limits.ts";
+import type { RecordKey } from "../model/records.ts";
+import { StoreUnavailable } from "../model/records.ts";
+import { createShelf } from "./shelf.ts";
+import type { Shelf } from "./shelf.ts";
+import { storeKey } from "./keys.ts";
+import { assertRecordFits, lifeMs } from "./store.ts";
+import type { Store } from "./store.ts";
+
+export interface MemoryStoreOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Records, counted with the members of sets. Default `limits.memoryStoreEntriesMax`. */
+  readonly entriesMax?: number;
+  readonly recordCharsMax?: number;
+}
+
+/**
+ * A store for one process: the quickstart, a sidecar, tests. Its state ends with the process, and no
+ * other replica sees it.
+ *
+ * When it is full of live records it refuses new ones with `StoreUnavailable`. It never evicts: what it
+ * holds is security state (a denied token, a consumed code), and whoever fills it must not be able to
+ * make it forget.
+ */
+export function createMemoryStore(options: MemoryStoreOptions): Store {
+  const { now, entriesMax = limits.memoryStoreEntriesMax, recordCharsMax = limits.recordCharsMax } = options;
+  const shelf = createShelf({ now, entriesMax });
+  let closed = false;
+
+  // Rejections, never synchronous throws: callers meet the same behaviour as over a network.
+  function at<T>(key: RecordKey, act: (name: string) => T): Promise<T> {
+    return attempt(() => {
+      if (closed) throw new StoreUnavailable("the store is closed");
+      return act(storeKey(key));
+    });
+  }
+
+  /** `at`, for operations that carry a value: its bound holds whether or not it would be written. */
+  function atWith<T>(key: RecordKey, value: string, act: (name: string) => T): Promise<T> {
+    return at(key, (name) => {
+      assertRecordFits(value, recordCharsMax);
+      return act(name);
+    });
+  }
+
+  function put(name: string, value: string, ttlMs: number): void {
+    shelf.putText(name, value, now() + lifeMs(ttlMs));
+  }
+
+  return {
+    get: (key) => at(key, (name) => shelf.text(name)?.value),
+    set: (key, value, ttlMs) =>
+      atWith(key, value, (name) => {
+        put(name, value, ttlMs);
+      }),
+    setIfAbsent: (key, value, ttlMs) =>
+      atWith(key, value, (name) => {
+        if (shelf.has(name)) return false;
+        put(name, value, ttlMs);
+        return true;
+      }),
+    replace: (key, expected, value, ttlMs) =>
+      atWith(key, value, (name) => {
+        if (shelf.text(name)?.value !== expected) return false;
+        put(name, value, ttlMs);
+        return true;
+      }),
+    touch: (key, ttlMs) => at(key, (name) => shelf.extend(name, now() + lifeMs(ttlMs))),
+    delete: (key) => at(key, (name) => shelf.remove(name)),
+    take: (key) =>
+      at(key, (name) => {
+        const value = shelf.text(name)?.value;
+        if (value !== undefined) shelf.remove(name);
+        return value;
+      }),
+    addMember: (key, member, ttlMs) => at(key, (name) => shelf.addMember(name, member, now() + lifeMs(ttlMs))),
+    removeMember: (key, member) =>
+      at(key, (name) => {
+        shelf.removeMember(name, member);
+      }),
+    members: (key) => at(key, (name) => shelf.members(name)),
+    increment: (key, windowMs) => at(key, (name) => increment(shelf, name, now() + lifeMs(windowMs))),
+    ping: () => (closed ? Promise.reject(new StoreUnavailable("the store is closed")) : Promise.resolve()),
+    close: () => {
+      closed = true;
+      shelf.clear();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A counter is a text of digits, as in Redis: `get` reads it. Its window ends where its first count set it. */
+function increment(shelf: Shelf, name: string, firstExpiresAt: number): number {
+  const held = shelf.text(name);
+  const count = Number(held?.value ?? "0") + 1;
+  if (!Number.isSafeInteger(count)) throw new StoreUnavailable("the record is no counter");
+  shelf.putText(name, String(count), held?.expiresAt ?? firstExpiresAt);
+  return count;
+}
+
+async function attempt<T>(act: () => T): Promise<T> {
+  await Promise.resolve();
+  return act();
+}

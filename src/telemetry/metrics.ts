@@ -1,0 +1,131 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { metricPrefix } from "../model/identifiers.ts";
+import type { Outcome } from "../model/outcome.ts";
+import { refusalCodes } from "../model/refusal.ts";
+import type { RefusalCode } from "../model/refusal.ts";
+
+export interface MetricsOptions {
+  /** Configured names. A label is one of these or `unknown`, so strangers cannot add series. */
+  readonly servers: readonly string[];
+  readonly upstreams: readonly string[];
+  /** The journey's columns. */
+  readonly columns: readonly string[];
+  /** Event loop lag, memory, garbage collection and the like, as prom-client names them. */
+  readonly processMetrics: boolean;
+}
+
+export interface RequestSample {
+  readonly server: string;
+  readonly column: string;
+  readonly outcome: Outcome;
+  /** Absent when nothing was refused: the label is `none` then. */
+  readonly code: RefusalCode | undefined;
+  readonly durationMs: number;
+}
+
+export interface UpstreamSample {
+  readonly upstream: string;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+}
+
+export interface Metrics {
+  request(sample: RequestSample): void;
+  upstream(sample: UpstreamSample): void;
+  /** Evidence that a sink lost. Sinks are few and named by us. */
+  auditLost(sink: string, count: number): void;
+  /** Read whenever metrics are asked for. */
+  watchAuditDepth(read: () => number): void;
+  storeFailed(failure: string): void;
+  /** The text that a scraper reads, and its content type. */
+  render(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** From a millisecond, which a refusal takes, to the five minutes that a call may. */
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+/** Values a label may take when nothing but our own code names them. */
+const openLabelValuesMax = 50;
+
+/** Metrics in a registry of their own, so that two gateways in one process (tests) do not meet. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  if (options.processMetrics) collectDefaultMetrics({ register: registry, prefix: metricPrefix });
+  const server = closedLabel(options.servers);
+  const column = closedLabel(options.columns);
+  const upstream = closedLabel(options.upstreams);
+  const code = closedLabel(refusalCodes);
+  const [sinkName, failureName] = [openLabel(), openLabel()];
+
+  const requests = counter("requests_total", "Requests by what became of them.", [
+    "server",
+    "column",
+    "outcome",
+    "code",
+  ]);
+  const requestSeconds = histogram("request_seconds", "Time from a request's arrival to its answer.", "server");
+  const upstreamRequests = counter("upstream_requests_total", "Exchanges with upstreams by outcome.", [
+    "upstream",
+    "outcome",
+  ]);
+  const upstreamSeconds = histogram("upstream_seconds", "Time an upstream took.", "upstream");
+  const auditLost = counter("audit_lost_events_total", "Audit events that a sink did not take.", ["sink"]);
+  const storeFailures = counter("store_failures_total", "Failed store operations and connections.", ["failure"]);
+
+  function counter<Name extends string>(name: string, help: string, labelNames: Name[]): Counter<Name> {
+    return new Counter({ name: `${metricPrefix}${name}`, help, labelNames, registers });
+  }
+  function histogram<Name extends string>(name: string, help: string, label: Name): Histogram<Name> {
+    return new Histogram({ name: metricPrefix + name, help, labelNames: [label], buckets: secondsBuckets, registers });
+  }
+
+  return {
+    request: (sample) => {
+      const labels = { server: server(sample.server), column: column(sample.column), outcome: sample.outcome };
+      requests.inc({ ...labels, code: sample.code === undefined ? "none" : code(sample.code) });
+      requestSeconds.observe({ server: labels.server }, sample.durationMs / 1_000);
+    },
+    upstream: (sample) => {
+      const name = upstream(sample.upstream);
+      upstreamRequests.inc({ upstream: name, outcome: sample.outcome });
+      upstreamSeconds.observe({ upstream: name }, sample.durationMs / 1_000);
+    },
+    auditLost: (sink, count) => {
+      auditLost.inc({ sink: sinkName(sink) }, count);
+    },
+    watchAuditDepth: (read) => {
+      const name = `${metricPrefix}audit_queue_events`;
+      registry.removeSingleMetric(name);
+      const gauge = new Gauge({
+        name,
+        help: "Audit events that wait to be written.",
+        registers,
+        collect: () => {
+          gauge.set(read());
+        },
+      });
+    },
+    storeFailed: (failure) => {
+      storeFailures.inc({ failure: failureName(failure) });
+    },
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+type Label = (value: string) => string;
+
+function closedLabel(values: readonly string[]): Label {
+  const known = new Set(values);
+  return (value) => (known.has(value) ? value : "unknown");
+}
+
+/** For names from closed lists of rooms that this one does not import: bounded by number instead. */
+function openLabel(): Label {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return value;
+    if (seen.size >= openLabelValuesMax) return "unknown";
+    seen.add(value);
+    return value;
+  };
+}
