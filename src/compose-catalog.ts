@@ -1,5 +1,11 @@
+import { randomBytes } from "node:crypto";
+import type { Evidence } from "./audit/port.ts";
+import { createRef } from "./audit/ref.ts";
+import { createCatalog, type Catalog } from "./catalog/catalog.ts";
+import { fetchUpstream } from "./catalog/fetch-upstream.ts";
 import type { DefinitionPage, DefinitionSource } from "./catalog/port.ts";
 import type { ServerShape, UpstreamPart } from "./catalog/shape.ts";
+import { createSnapshots, type Reading } from "./catalog/snapshots.ts";
 import type { ByName, Config, CredentialConfig, ItemPatterns, ServerUpstreamConfig } from "./config/types.ts";
 import type { ItemKind } from "./model/item.ts";
 import { isJsonObject, readOwn, readOwnString, type JsonObject } from "./model/json.ts";
@@ -7,6 +13,9 @@ import { refuse } from "./model/refusal.ts";
 import { ok, type Result } from "./model/result.ts";
 import { compileGlob } from "./policy/glob.ts";
 import { upstreamResult } from "./protocol/bridge.ts";
+import { cleanDefinition } from "./sanitize/clean-definition.ts";
+import { cleanResult } from "./sanitize/clean-result.ts";
+import type { Log } from "./telemetry/log.ts";
 import type { CredentialOptions, UpstreamOptions } from "./upstream/options.ts";
 import type { OnAccountOf, UpstreamAnswer, Upstreams } from "./upstream/port.ts";
 
@@ -20,6 +29,42 @@ const lists: Readonly<Record<ItemKind, { method: string; key: string }>> = {
   template: { method: "resources/templates/list", key: "resourceTemplates" },
 };
 
+/** The catalog of the configured servers. What its readings notice becomes evidence and log. */
+export function openCatalog(of: { config: Config; upstreams: Upstreams; evidence: Evidence; log: Log }): Catalog {
+  const { limits } = of.config;
+  const source = definitionSource(of.upstreams, limits.upstreamListTimeoutMs);
+  const snapshots = createSnapshots({
+    read: (upstream, signal) => fetchUpstream(upstream, { source, clean: cleanDefinition, bounds: limits }, signal),
+    now: Date.now,
+    bounds: limits,
+    onReading: reporter(of),
+  });
+  return createCatalog({ servers: serverShapes(of.config), snapshots });
+}
+
+/**
+ * One event per item with new findings, and a line of log that carries its reference: nobody was refused
+ * anything, so nobody else could tell the operator of it.
+ */
+function reporter({ evidence, log }: { evidence: Evidence; log: Log }): (reading: Reading) => void {
+  const ref = createRef(randomBytes);
+  return ({ upstream, refusal, noticed }) => {
+    if (refusal !== undefined)
+      log.warn("catalog.unread", { upstream, code: refusal.code, ...refusal.facts }, refusal.cause);
+    for (const { kind, name, digest, findings } of noticed) {
+      const event = {
+        type: "noticed",
+        ref: ref(),
+        tenant: "",
+        item: { upstream, kind, name, digest },
+        findings,
+      } as const;
+      evidence.record(event);
+      log.warn("catalog.noticed", { ref: event.ref, upstream, kind, findings: findings.map((found) => found.kind) });
+    }
+  };
+}
+
 /** The catalog's view of the upstreams: pages of definitions, freed of the hop they came over. */
 export function definitionSource(upstreams: Upstreams, timeoutMs: number): DefinitionSource {
   return {
@@ -27,7 +72,7 @@ export function definitionSource(upstreams: Upstreams, timeoutMs: number): Defin
       const identity = await upstreams.identify(upstream, gatewayAccount, signal);
       if (!identity.ok) return identity;
       const { capabilities, instructions } = identity.value;
-      return ok({ capabilities, instructions });
+      return ok({ capabilities, instructions: cleanInstructions(instructions) });
     },
     page: async ({ upstream, kind, cursor, signal }) => {
       const { method, key } = lists[kind];
@@ -45,6 +90,12 @@ export function definitionSource(upstreams: Upstreams, timeoutMs: number): Defin
       return pageOf(answer, { upstream, method, key });
     },
   };
+}
+
+/** Every client of a server reads them at its first message, so they are cleaned like everything that is listed. */
+function cleanInstructions(instructions: string | undefined): string | undefined {
+  if (instructions === undefined) return undefined;
+  return readOwnString(cleanResult("initialize", { instructions }).value, "instructions");
 }
 
 function pageOf(answer: UpstreamAnswer, of: { upstream: string; method: string; key: string }): Result<DefinitionPage> {

@@ -19,9 +19,12 @@ export function openStore(
   log: Log,
   metrics: Metrics,
 ): { store: Store; streams: RedisStore["streams"] | undefined } {
-  if (config.store.kind === "memory") return { store: createMemoryStore({ now: Date.now }), streams: undefined };
+  const { memoryStoreEntriesMax, storeCommandTimeoutMs } = config.limits;
+  if (config.store.kind === "memory")
+    return { store: createMemoryStore({ now: Date.now, entriesMax: memoryStoreEntriesMax }), streams: undefined };
   const store = createRedisStore({
     url: config.store.url.reveal(),
+    commandTimeoutMs: storeCommandTimeoutMs,
     onFailure: (failure) => {
       metrics.storeFailed(failure);
       log.warn("store.failed", { failure });
@@ -37,13 +40,14 @@ export async function openEvidence(of: {
   streams: RedisStore["streams"] | undefined;
   digests: { configuration: string; policy: string; lock: string };
 }): Promise<Recorder> {
-  const { audit } = of.config;
+  const { audit, limits } = of.config;
   const sinks = await Promise.all(audit.sinks.map((sink) => openSink(sink, of)));
   const evidence = createEvidence({
     sinks: sinks.map((sink) => ({ sink, required: audit.mode === "required" })),
     replica: `${hostname()}-${randomBytes(4).toString("hex")}`,
     now: Date.now,
     digests: () => of.digests,
+    queueMax: limits.auditQueueMax,
     onLoss: (sink, count) => {
       of.metrics.auditLost(sink, count);
       of.log.error("audit.lost", { sink, count });

@@ -87,7 +87,8 @@ async function openAuthServer(
   // Loaded only where it is used: the library is large and warns on standard error about Node 20.
   const { createAuthServer } = await import("./authserver/create.ts");
   const { config } = of;
-  const resources = Object.entries(config.servers).map(([name, { scopes }]) => ({
+  const served = Object.entries(config.servers).filter(([, { issuer }]) => issuer === builtIn.alias);
+  const resources = served.map(([name, { scopes }]) => ({
     uri: `${config.publicUrl}/${name}/mcp`,
     scopes: scopes.supported,
     minimalScopes: scopes.minimal,

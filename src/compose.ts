@@ -4,9 +4,7 @@ import { createDigester } from "./audit/digest.ts";
 import { createRef } from "./audit/ref.ts";
 import { createStrangers, type Strangers } from "./audit/strangers.ts";
 import { protectedResourceMetadata, protectedResourceMetadataUrl } from "./auth/protected-resource.ts";
-import { createCatalog, type Catalog } from "./catalog/catalog.ts";
-import { createSnapshots } from "./catalog/snapshots.ts";
-import { fetchUpstream } from "./catalog/fetch-upstream.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import { createViews } from "./catalog/views.ts";
 import { readPolicyFolder } from "./config/policies.ts";
 import type { LoadedConfig } from "./config/load.ts";
@@ -21,7 +19,6 @@ import { version } from "./model/version.ts";
 import { compilePolicies, type Policy } from "./policy/compile.ts";
 import type { PolicyDocument } from "./policy/language.ts";
 import { createCheckers } from "./schema/checker.ts";
-import { cleanDefinition } from "./sanitize/clean-definition.ts";
 import type { Store } from "./store/store.ts";
 import type { Recorder } from "./audit/recorder.ts";
 import type { Sessions } from "./session/sessions.ts";
@@ -32,7 +29,7 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createUpstreams } from "./upstream/create.ts";
 import type { Upstreams } from "./upstream/port.ts";
 import { createSignIn, type SignIn } from "./compose-sign-in.ts";
-import { definitionSource, serverShapes, upstreamOptions } from "./compose-catalog.ts";
+import { openCatalog, upstreamOptions } from "./compose-catalog.ts";
 
 const info = { name: "sallyport", version } as const;
 
@@ -123,7 +120,7 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     streams,
     policy,
     upstreams,
-    catalog: openCatalog(config, upstreams, log),
+    catalog: openCatalog({ config, upstreams, evidence, log }),
     evidence,
     strangers: createStrangers({ evidence, now: Date.now }),
     signIn,
@@ -182,21 +179,6 @@ function flat(facts: Readonly<Record<string, unknown>>): Record<string, string |
   for (const [name, value] of Object.entries(facts))
     if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") kept[name] = value;
   return kept;
-}
-
-function openCatalog(config: Config, upstreams: Upstreams, log: Log): Catalog {
-  const source = definitionSource(upstreams, config.limits.upstreamListTimeoutMs);
-  const snapshots = createSnapshots({
-    read: (upstream, signal) =>
-      fetchUpstream(upstream, { source, clean: cleanDefinition, bounds: config.limits }, signal),
-    now: Date.now,
-    bounds: config.limits,
-    onReading: (upstream, refusal) => {
-      if (refusal !== undefined)
-        log.warn("catalog.unread", { upstream, code: refusal.code, ...refusal.facts }, refusal.cause);
-    },
-  });
-  return createCatalog({ servers: serverShapes(config), snapshots });
 }
 
 function virtualServers(config: Config): ReadonlyMap<string, VirtualServer> {

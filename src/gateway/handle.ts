@@ -1,5 +1,5 @@
 import { refuse, type Refusal } from "../model/refusal.ts";
-import type { Json } from "../model/json.ts";
+import { readOwn, type Json } from "../model/json.ts";
 import { errorMessage, idOf, resultMessage } from "../protocol/jsonrpc.ts";
 import { writeJson } from "../protocol/json/write.ts";
 import { walk, walkElement } from "./chain.ts";
@@ -55,10 +55,15 @@ async function handleElement(parent: Exchange, g: Gateway, element: Json): Promi
   const x = beginExchange(parent.arrival, g.ref(), g.now());
   x.principal = parent.principal;
   x.body = element;
-  const nested = Array.isArray(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
-  const refusal = recordOutcome(x, g, nested ?? (await walkElement(x, g)));
+  const misplaced = isMisplaced(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
+  const refusal = recordOutcome(x, g, misplaced ?? (await walkElement(x, g)));
   if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x)));
   return success(x).body;
+}
+
+/** No batch within a batch, and no `initialize`: its session id would have no header to travel in (2025-03-26, lifecycle). */
+function isMisplaced(element: Json): boolean {
+  return Array.isArray(element) || readOwn(element, "method") === "initialize";
 }
 
 function isNotification(x: Exchange): boolean {

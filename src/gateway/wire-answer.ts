@@ -1,7 +1,7 @@
 import { bearerChallenge, challengeError } from "../auth/challenge.ts";
 import type { JsonObject } from "../model/json.ts";
 import { metaPrefix } from "../model/identifiers.ts";
-import type { Fact, Refusal } from "../model/refusal.ts";
+import type { Fact, Refusal, RefusalCode } from "../model/refusal.ts";
 import { legacyRevisions, modernRevisions, type Era } from "../model/revision.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
 import type { Outcome } from "../model/outcome.ts";
@@ -113,7 +113,7 @@ function sentence(refusal: Refusal, rule: WireRule, context: RefusalContext): st
 }
 
 function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): RpcError {
-  const data: JsonObject = { refusal: refusal.code, ref: context.ref };
+  const data: JsonObject = { refusal: toldCode(refusal.code), ref: context.ref };
   if (context.outcome === "unknown") data["outcome"] = "unknown";
   if (refusal.code === "REVISION_UNSUPPORTED") {
     data["supported"] = [...modernRevisions, ...legacyRevisions.toReversed()];
@@ -122,6 +122,11 @@ function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): Rp
   if (refusal.code === "SCOPE_INSUFFICIENT") data["scopes"] = [...listOf(refusal.facts["scopes"])];
   const message = rule.form === "call" && refusal.message !== undefined ? `${rule.text} ${refusal.message}` : rule.text;
   return { code: rpcCodeFor(rule, context), message, data };
+}
+
+/** Whose session it is stays inside: another principal's is answered like one that does not exist. */
+function toldCode(code: RefusalCode): RefusalCode {
+  return code === "SESSION_NOT_YOURS" ? "SESSION_UNKNOWN" : code;
 }
 
 /** Codes -32000 to -32019 are never emitted in the modern era. */

@@ -82,7 +82,6 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   HEADER_MISMATCH: http(400, -32020, "A header is missing or does not match the body."),
   REVISION_UNSUPPORTED: http(400, -32022, "Unsupported protocol version"),
   META_INVALID: http(400, invalidParams, "params._meta lacks what this protocol version requires."),
-  CAPABILITY_MISSING: http(400, -32021, "The client lacks a capability this operation needs."),
   CURSOR_INVALID: message(invalidParams, "The cursor is not valid here."),
 
   SESSION_MISSING: http(400, -32000, "Mcp-Session-Id is missing: initialize first."),
@@ -94,7 +93,8 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ITEM_HIDDEN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
   CATALOG_ITEM_COLLIDED: call("Two servers offer an item of this name, so neither is served. Tell the operator."),
   CATALOG_ITEM_UNSAFE: call("This item's definition is not safe to use and is withheld. Tell the operator."),
-  ARGUMENTS_INVALID: call("The arguments do not fit the schema."),
+  // Prompts: "Missing required arguments: -32602" (2025-11-25, prompts, "Error Handling").
+  ARGUMENTS_INVALID: { ...call("The arguments do not fit the schema."), rpcCode: invalidParams },
   SCHEMA_DIALECT_UNSUPPORTED: call(
     "This tool declares a schema dialect that cannot be checked, so it cannot be called.",
   ),
@@ -130,7 +130,6 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   RESULT_INVALID: call(
     "The result breaks the schema the tool declares, so it was withheld. The fault is the tool's, not the call's.",
   ),
-  RESULT_REFUSED: call("The result is not safe to deliver and was withheld. The fault is the tool's, not the call's."),
 
   STORE_UNAVAILABLE: http(503, internalError, "The gateway cannot reach its store. Try again soon."),
   AUDIT_UNAVAILABLE: http(

@@ -118,6 +118,8 @@ export const limits = {
   findingsPerExchangeMax: 100,
 
   auditQueueMax: 10_000,
+  /** Longest JSON text of one argument field that policy read; beyond it evidence has its digest. */
+  auditFieldCharsMax: 1_000,
   auditEventBytesMax: 65_536,
   /** Redis Streams are trimmed to about this many events. */
   auditStreamEventsMax: 1_000_000,

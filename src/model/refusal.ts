@@ -52,7 +52,6 @@ export const refusalCodes = [
   "HEADER_MISMATCH",
   "REVISION_UNSUPPORTED",
   "META_INVALID",
-  "CAPABILITY_MISSING",
   "CURSOR_INVALID",
   // the legacy session
   "SESSION_MISSING",
@@ -86,7 +85,6 @@ export const refusalCodes = [
   "UPSTREAM_INPUT_REQUIRED",
   "CATALOG_UNAVAILABLE",
   "RESULT_INVALID",
-  "RESULT_REFUSED",
   // the gateway's own dependencies
   "STORE_UNAVAILABLE",
   "AUDIT_UNAVAILABLE",

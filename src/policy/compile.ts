@@ -5,7 +5,7 @@ import type { Condition, ConditionLimits, Conditions } from "./condition.ts";
 import { digestDocuments } from "./digest.ts";
 import { documentFields, effects, namePattern, reservedEffects, ruleFields, scopePattern } from "./language.ts";
 import type { Effect, PolicyDocument, PolicyFault } from "./language.ts";
-import { at, fault, readMapping, readText, readWords, warn } from "./read-fields.ts";
+import { at, fault, readMapping, readText, readWords } from "./read-fields.ts";
 import type { Notes, Place } from "./read-fields.ts";
 import { indexRules } from "./rule-index.ts";
 import type { RuleIndex } from "./rule-index.ts";
@@ -77,7 +77,7 @@ function policyOf(reading: Reading, digest: string): Policy {
     digest,
     allows: indexRules(rules.filter((rule) => rule.effect === "allow")),
     denies: indexRules(denies),
-    serverDenies: denies.filter((rule) => rule.what.upstreams === undefined && rule.what.kind === undefined),
+    serverDenies: denies.filter(concernsServer),
     conditions: reading.conditions,
     ruleCount: rules.length,
   });
@@ -126,11 +126,12 @@ function readRule(place: Place, value: unknown, reading: Reading): void {
   const message = readSentence(at(place, "message"), fields.get("message"));
   readSentence(at(place, "note"), fields.get("note"));
   if (id === undefined || effect === undefined || who === undefined || what === undefined) return;
-  if (effect === "deny" && when?.aboutItem === true && what.upstreams === undefined && what.kind === undefined) {
-    const expected = "an upstream or a kind of item";
-    warn(at(place, "what"), fields.get("what"), expected, "this deny also ends every exchange that concerns no item");
-  }
   reading.rules.push({ id, effect, who, what, when, stepUp, message });
+}
+
+/** A deny whose condition asks about an item or its arguments says nothing of exchanges that have neither. */
+function concernsServer({ what, when }: Pick<Rule, "what" | "when">): boolean {
+  return what.upstreams === undefined && what.kind === undefined && when?.aboutItem !== true;
 }
 
 function readEffect(place: Place, value: unknown): Effect | undefined {

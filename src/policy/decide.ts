@@ -46,8 +46,8 @@ export function listing(policy: Policy, question: Omit<Question, "args">): Listi
 
 /**
  * Decides an exchange that concerns no item (initialize, discover, ping, notifications, DELETE). It is
- * allowed unless a deny matches that names no upstream and no item. Such a deny also matches when its
- * condition errs or asks for arguments, of which there are none.
+ * allowed unless a deny matches that names no upstream and no item and whose condition asks for none.
+ * Such a deny also matches when its condition errs.
  */
 export function decideServer(policy: Policy, question: Omit<Question, "item" | "args">): Decision {
   const { principal, server } = question;

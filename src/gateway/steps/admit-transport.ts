@@ -9,7 +9,9 @@ import type { Gateway } from "../gateway.ts";
 export function admitTransport(x: Exchange, g: Gateway): Refusal | undefined {
   if (g.draining()) return refuse("DRAINING").refusal;
   const host = x.arrival.headers["host"]?.toLowerCase();
-  if (host === undefined || !g.allowedHosts.has(host)) return refuse("HOST_NOT_ALLOWED").refusal;
+  // None, or more than one, is no request at all (RFC 9112 §3.2).
+  if (host === undefined) return refuse("HTTP_MALFORMED", { header: "host" }).refusal;
+  if (!g.allowedHosts.has(host)) return refuse("HOST_NOT_ALLOWED").refusal;
   const origin = x.arrival.headers["origin"];
   if (origin !== undefined && !g.allowedOrigins.has(origin)) return refuse("ORIGIN_NOT_ALLOWED").refusal;
   return undefined;

@@ -4,6 +4,7 @@ import { isJsonObject, readOwn } from "../../model/json.ts";
 import type { Principal } from "../../model/principal.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import { canonicalJson } from "../../protocol/json/canonical.ts";
+import { writeJson } from "../../protocol/json/write.ts";
 import { methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
@@ -21,7 +22,7 @@ export function draftOf(
     ...who(x.principal),
     ...hops(x),
     ...target(x, g),
-    ...(x.decision === undefined ? {} : { decision: x.decision, read: fieldsRead(x) }),
+    ...(x.decision === undefined ? {} : { decision: x.decision, read: fieldsRead(x, g) }),
     ...(x.listed === undefined ? {} : { listed: x.listed }),
     ...ending(x, fact),
   };
@@ -69,10 +70,18 @@ function ending(x: Exchange, fact: { refusal?: Refusal; durationMs?: number }): 
   };
 }
 
-/** The argument fields that policy read, by JSON pointer (RFC 6901). */
-function fieldsRead(x: Exchange): JsonObject {
+/**
+ * The argument fields that policy read, by JSON pointer (RFC 6901). A condition that looked at all of the
+ * arguments, or at more than a field's worth, leaves their keyed digest alone: evidence keeps no content.
+ */
+function fieldsRead(x: Exchange, g: Gateway): JsonObject {
   const fields: JsonObject = {};
-  for (const pointer of x.decision?.read ?? []) fields[pointer] = at(x.args ?? {}, pointer) ?? null;
+  for (const pointer of x.decision?.read ?? []) {
+    const value = pointer === "" ? undefined : at(x.args ?? {}, pointer);
+    if (value === undefined) continue;
+    const text = writeJson(value);
+    fields[pointer] = text.length <= g.limits.auditFieldCharsMax ? value : { digest: g.digest(text).digest };
+  }
   return fields;
 }
 

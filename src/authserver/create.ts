@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { StoreUnavailable } from "../model/records.ts";
+import {
+  allowAnyOrigin,
+  sendError,
+  sendJson,
+  sendMethodRefused,
+  sendNotFound,
+  sendPreflight,
+  setCommonHeaders,
+} from "./answer.ts";
+import { createEndpoints } from "./endpoints.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { serverMetadata } from "./metadata.ts";
+import type { AuthServer, AuthServerOptions } from "./options.ts";
+import { createPasswordCheck } from "./passwords.ts";
+import { findPlace } from "./paths.ts";
+import type { Place } from "./paths.ts";
+import { createProvider } from "./provider.ts";
+import { configuredSigningKeys, sharedSigningKeys } from "./signing-keys.ts";
+
+export type { AuthServer, AuthServerOptions, DemoUser, ProtectedResource, RegisteredClient } from "./options.ts";
+
+/**
+ * The optional built-in authorization server: authorization code with PKCE, refresh, client
+ * credentials, dynamic registration (RFC 6749, 7591, 7636, 8414, 8707, 9068, 9207). Throws when the
+ * options cannot work, and rejects with `StoreUnavailable` when the signing key cannot be shared.
+ * Access tokens are self-contained: revoking a grant ends its refresh tokens, and the access tokens
+ * of its last `accessTokenSeconds` live on.
+ */
+export async function createAuthServer(options: AuthServerOptions): Promise<AuthServer> {
+  checkOptions(options);
+  const { jwks, cookieKeys } = options.secrets;
+  const signing =
+    jwks === undefined
+      ? await sharedSigningKeys(options.records, cookieKeys, options.log)
+      : configuredSigningKeys(jwks.keys);
+  const provider = createProvider(options, signing);
+  for (const { clientId } of options.clients) await provider.Client.find(clientId);
+  const endpoints = createEndpoints({ options, provider, checkPassword: await createPasswordCheck(options.users) });
+  const publicKeys = { keys: [...signing.publicKeys] };
+  const documents = { metadata: serverMetadata(options.publicUrl, options.resources), keys: publicKeys };
+  return {
+    issuer: options.publicUrl,
+    handles: (path) => findPlace(path, options.resources) !== undefined,
+    publicKeys: () => publicKeys,
+    handle: async (req, res) => {
+      try {
+        setCommonHeaders(res);
+        await answer({ req, res, place: findPlace(pathOf(req), options.resources), endpoints, documents });
+      } catch (error) {
+        options.log("authserver.fault", { path: pathOf(req).slice(0, 64), fault: faultName(error) });
+        sendFault(res, error);
+      }
+    },
+  };
+}
+
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly place: Place | undefined;
+  readonly endpoints: Endpoints;
+  readonly documents: { readonly metadata: object; readonly keys: object };
+}
+
+async function answer({ req, res, place, endpoints, documents }: Exchange): Promise<void> {
+  if (place === undefined || place.kind === "nowhere") {
+    allowAnyOrigin(res);
+    sendNotFound(res);
+  } else if (place.kind === "metadata" || place.kind === "keys") {
+    sendDocument(req, res, documents[place.kind]);
+  } else if (place.kind === "interaction") {
+    await answerBrowser(endpoints, { req, res, uid: place.uid });
+  } else if (place.kind === "authorize" || place.kind === "resume") {
+    if (req.method === "GET") await endpoints[place.kind](req, res);
+    else sendMethodRefused(res, "GET");
+  } else {
+    allowAnyOrigin(res);
+    if (req.method === "POST") await endpoints[place.kind](req, res);
+    else if (req.method === "OPTIONS") sendPreflight(res, "POST");
+    else sendMethodRefused(res, "POST");
+  }
+}
+
+async function answerBrowser(
+  endpoints: Endpoints,
+  { req, res, uid }: { readonly req: IncomingMessage; readonly res: ServerResponse; readonly uid: string },
+): Promise<void> {
+  if (req.method === "GET") await endpoints.showPage(req, res, uid);
+  else if (req.method === "POST") await endpoints.submitPage(req, res, uid);
+  else sendMethodRefused(res, "GET, POST");
+}
+
+function sendDocument(req: IncomingMessage, res: ServerResponse, document: object): void {
+  allowAnyOrigin(res);
+  if (req.method === "OPTIONS") sendPreflight(res, "GET");
+  else if (req.method === "GET" || req.method === "HEAD") sendJson(res, 200, document);
+  else sendMethodRefused(res, "GET");
+}
+
+function checkOptions({ publicUrl, secrets, resources }: AuthServerOptions): void {
+  const url = new URL(publicUrl);
+  if (url.origin !== publicUrl) throw new Error(`publicUrl must be an origin without a path, found "${publicUrl}"`);
+  const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  if (url.protocol !== "https:" && !loopback) {
+    throw new Error("publicUrl must be https: signing in over plain http is for loopback addresses only");
+  }
+  if (secrets.cookieKeys.length === 0 || secrets.cookieKeys.some((key) => key.length < 16)) {
+    throw new Error("cookieKeys needs at least one key, of at least 16 characters each");
+  }
+  if (resources.length === 0) throw new Error("the authorization server needs at least one server to issue tokens for");
+}
+
+function sendFault(res: ServerResponse, error: unknown): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  if (error instanceof StoreUnavailable) {
+    res.setHeader("retry-after", 1);
+    sendError(res, 503, { error: "temporarily_unavailable", error_description: "Try again shortly." });
+  } else {
+    sendError(res, 500, { error: "server_error", error_description: "The authorization server failed." });
+  }
+}
+
+function faultName(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? "/").split("?")[0] ?? "/";
+}

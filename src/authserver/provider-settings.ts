@@ -1,0 +1,202 @@
+import { errors, interactionPolicy } from "oidc-provider";
+import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-provider";
+import { limits } from "../model/limits.ts";
+import { createGrantAdapter } from "./grant-adapter.ts";
+import type { AuthServerOptions, RegisteredClient } from "./options.ts";
+import { messagePage } from "./pages.ts";
+import { paths } from "./paths.ts";
+import { isNativeRedirect } from "./redirects.ts";
+import { findResource, scopesOffered } from "./resources.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+/**
+ * The library's configuration: everything not offered is switched off by name, so that an update
+ * which changes a default changes nothing here.
+ */
+export function providerSettings(options: AuthServerOptions, signing: SigningKeys): Configuration {
+  const adapterContext = {
+    records: options.records,
+    now: options.now ?? Date.now,
+    refreshGraceMs: limits.oauthRefreshGraceMs,
+  };
+  return {
+    adapter: (model) => createGrantAdapter(model, adapterContext),
+    clients: options.clients.map(clientMetadata),
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    clientDefaults: { id_token_signed_response_alg: signing.alg, grant_types: ["authorization_code", "refresh_token"] },
+    enabledJWA: { idTokenSigningAlgValues: [signing.alg] },
+    jwks: { keys: signing.keys.map((key) => ({ ...key })) },
+    cookies: cookieSettings(options),
+    routes: routeSettings(),
+    features: featureSettings(options, signing),
+    // RFC 9700 §2.1.1: PKCE for every client; the library knows no other method than S256.
+    pkce: { required: () => true },
+    responseTypes: ["code"],
+    scopes: [],
+    allowOmittingSingleRegisteredRedirectUri: false,
+    // These endpoints look at no cookie, so the origin of a script says nothing about who is behind it.
+    clientBasedCORS: () => true,
+    // The library dials nobody: documents, sector identifiers and remote key sets are all switched off.
+    fetch: () => Promise.reject(new Error("the authorization server fetches nothing")),
+    ...tokenSettings(options),
+    ...interactionSettings(options),
+  };
+}
+
+function featureSettings(options: AuthServerOptions, signing: SigningKeys): NonNullable<Configuration["features"]> {
+  const off = { enabled: false } as const;
+  return {
+    clientCredentials: { enabled: true },
+    registration: { enabled: true, initialAccessToken: false, issueRegistrationAccessToken: false },
+    // RFC 7009 §2.1: a token is revoked for the client it was issued to.
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    resourceIndicators: resourceSettings(options, signing),
+    backchannelLogout: off,
+    ciba: { enabled: false, deliveryModes: ["poll"] },
+    claimsParameter: off,
+    clientIdMetadataDocument: off,
+    devInteractions: off,
+    deviceFlow: off,
+    dPoP: off,
+    encryption: off,
+    introspection: off,
+    jwtIntrospection: off,
+    jwtResponseModes: off,
+    jwtUserinfo: off,
+    mTLS: off,
+    pushedAuthorizationRequests: off,
+    registrationManagement: off,
+    requestObjects: off,
+    rpInitiatedLogout: off,
+    rpMetadataChoices: off,
+    userinfo: off,
+    webMessageResponseMode: off,
+  };
+}
+
+/** RFC 8707: each token is for one server, and its scopes are those this client can have there. */
+function resourceSettings(
+  options: AuthServerOptions,
+  signing: SigningKeys,
+): NonNullable<NonNullable<Configuration["features"]>["resourceIndicators"]> {
+  return {
+    enabled: true,
+    // Requests are prepared, so one without a resource is a client of several servers; and no grant holds two.
+    defaultResource: () => {
+      throw new errors.InvalidTarget();
+    },
+    useGrantedResource: () => true,
+    getResourceServerInfo: (_ctx, indicator, client) => {
+      const resource = findResource(options.resources, indicator);
+      if (resource === undefined) throw new errors.InvalidTarget();
+      const allowed = options.clients.find(({ clientId }) => clientId === client.clientId)?.scopes;
+      return {
+        scope: scopesOffered(resource, allowed).join(" "),
+        audience: resource.uri,
+        accessTokenFormat: "jwt",
+        accessTokenTTL: options.accessTokenSeconds,
+        jwt: { sign: { alg: signing.alg, kid: signing.kid } },
+      };
+    },
+  };
+}
+
+function tokenSettings(options: AuthServerOptions): Configuration {
+  return {
+    ttl: {
+      AccessToken: options.accessTokenSeconds,
+      ClientCredentials: options.accessTokenSeconds,
+      AuthorizationCode: limits.oauthCodeSeconds,
+      Grant: options.refreshTokenSeconds,
+      RefreshToken: (ctx) => remainingLife(ctx) ?? options.refreshTokenSeconds,
+      Session: limits.oauthSignInSeconds,
+      Interaction: limits.oauthInteractionSeconds,
+    },
+    // `offline_access` is tolerated and decides nothing: who may refresh was said at registration.
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: true,
+    expiresWithSession: () => false,
+    extraTokenClaims: (_ctx, token) => {
+      if (token.kind !== "AccessToken") return undefined;
+      const user = options.users.find(({ subject }) => subject === token.accountId);
+      return user === undefined ? undefined : { groups: [...user.groups] };
+    },
+  };
+}
+
+/** A rotated token ends when the one before it would have. */
+function remainingLife(ctx: KoaContextWithOIDC): number | undefined {
+  const rotated = ctx.oidc.entities.RotatedRefreshToken;
+  return rotated === undefined ? undefined : Math.max(rotated.remainingTTL, 1);
+}
+
+function interactionSettings(options: AuthServerOptions): Configuration {
+  const policy = interactionPolicy.base();
+  const accountGone = new interactionPolicy.Check(
+    "account_gone",
+    "the account that signed in no longer exists",
+    (ctx) => ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
+  );
+  policy.get("login")?.checks.add(accountGone);
+  return {
+    interactions: { policy, url: (_ctx, interaction) => `${paths.interaction}/${interaction.uid}` },
+    findAccount: (_ctx, subject) => {
+      const known = options.users.some((user) => user.subject === subject);
+      return known ? { accountId: subject, claims: () => ({ sub: subject }) } : undefined;
+    },
+    // A grant is for one sign-in: consent is never remembered, so no client rides on another's answer,
+    // and a replayed token ends this grant alone.
+    loadExistingGrant: (ctx) => {
+      const grantId = ctx.oidc.result?.consent?.grantId;
+      return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
+    },
+    renderError: (ctx, out) => {
+      const page = messagePage(
+        "This request cannot be answered",
+        "The application that sent you here asked for something that is not possible. It may have to be registered again.",
+        [out.error, out.error_description].filter((text) => text !== undefined).join(": "),
+      );
+      ctx.set({ ...page.headers });
+      ctx.body = page.markup;
+    },
+  };
+}
+
+function clientMetadata(client: RegisteredClient): ClientMetadata {
+  const redirectUris = client.redirectUris ?? [];
+  return {
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    grant_types: [...client.grantTypes],
+    response_types: client.grantTypes.includes("authorization_code") ? ["code"] : [],
+    redirect_uris: [...redirectUris],
+    application_type: redirectUris.some(isNativeRedirect) ? "native" : "web",
+    token_endpoint_auth_method: "client_secret_basic",
+  };
+}
+
+/** Host prefixes bind a cookie to this origin (RFC 6265bis §4.1.3); browsers refuse them without TLS. */
+function cookieSettings(options: AuthServerOptions): NonNullable<Configuration["cookies"]> {
+  const secure = options.publicUrl.startsWith("https:");
+  const common = { httpOnly: true, sameSite: "lax", secure, signed: true } as const;
+  return {
+    keys: options.secrets.cookieKeys,
+    names: {
+      session: `${secure ? "__Host-" : ""}sallyport_session`,
+      interaction: `${secure ? "__Secure-" : ""}sallyport_interaction`,
+      resume: `${secure ? "__Secure-" : ""}sallyport_resume`,
+    },
+    long: { ...common, path: "/" },
+    short: common,
+  };
+}
+
+function routeSettings(): NonNullable<Configuration["routes"]> {
+  return {
+    authorization: paths.authorize,
+    token: paths.token,
+    registration: paths.register,
+    jwks: paths.keys,
+    revocation: paths.revoke,
+  };
+}

@@ -1,0 +1,225 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/model/json.ts";
+import { decide, decideServer, listing } from "../../src/policy/decide.ts";
+import { deny, load, principal, question, rule } from "./given.ts";
+import type { Asked } from "./given.ts";
+
+const errs = "has(args.list) && args.list > 1";
+const listArgs = { args: { list: [] } };
+
+describe("a decision", () => {
+  const cases: readonly [law: string, rules: unknown[], asked: Asked, expected: object][] = [
+    ["no rules deny", [], {}, { effect: "deny", reason: "no-rule-allows", read: [] }],
+    ["an allow that matches allows", [rule("a")], {}, { effect: "allow", rule: "a", read: [] }],
+    ["the first allow by id is the one named", [rule("b"), rule("a")], {}, { effect: "allow", rule: "a" }],
+    ["deny wins over allow", [rule("a"), deny("d")], {}, { effect: "deny", rule: "d", reason: "denied-by-rule" }],
+    [
+      "a deny for others does not deny",
+      [rule("a"), deny("d", { who: { groups: ["corp:else"] } })],
+      {},
+      { effect: "allow" },
+    ],
+    [
+      "a deny whose condition is false does not deny",
+      [rule("a"), deny("d", { when: "false" })],
+      {},
+      { effect: "allow" },
+    ],
+    [
+      "a deny that errs denies, with its message",
+      [rule("a"), deny("d", { when: errs, message: "No." })],
+      listArgs,
+      { effect: "deny", rule: "d", reason: "condition-error", message: "No." },
+    ],
+    [
+      "an allow that errs does not allow",
+      [rule("a", { when: errs })],
+      listArgs,
+      { effect: "deny", rule: "a", reason: "condition-error" },
+    ],
+    ["another allow still allows", [rule("a", { when: errs }), rule("b")], listArgs, { effect: "allow", rule: "b" }],
+    [
+      "a false allow explains itself",
+      [rule("a", { when: "false" }), rule("b", { when: "1 > 2", message: "Two." })],
+      {},
+      { effect: "deny", rule: "b", reason: "condition-false", message: "Two." },
+    ],
+    [
+      "a condition on unknown arguments does not allow",
+      [rule("a", { when: "has(args.x)" })],
+      { args: undefined },
+      { effect: "deny", rule: "a", reason: "condition-error", read: [] },
+    ],
+    [
+      "a deny on unknown arguments denies",
+      [rule("a"), deny("d", { when: "has(args.x)" })],
+      { args: undefined },
+      { effect: "deny", rule: "d", reason: "condition-error" },
+    ],
+  ];
+  it.each(cases)("%s", (_law, rules, asked, expected) => {
+    expect(decide(load(rules), question(asked))).toMatchObject(expected);
+  });
+});
+
+describe("step-up", () => {
+  const needs = (id: string, ...all: string[]): unknown => rule(id, { stepUp: { scopes: { all } } });
+  const cases: readonly [law: string, rules: unknown[], scopes: string[], expected: object][] = [
+    [
+      "names every scope of the rule, sorted",
+      [needs("a", "w", "r")],
+      ["r"],
+      { effect: "step-up", rule: "a", scopes: ["r", "w"], missing: ["w"] },
+    ],
+    ["is over once the scopes are there", [needs("a", "r", "w")], ["w", "r"], { effect: "allow", rule: "a" }],
+    ["takes the rule that lacks fewest", [needs("a", "x", "y"), needs("b", "z")], [], { rule: "b", scopes: ["z"] }],
+    ["of equals takes the first by id", [needs("b", "y"), needs("a", "x")], [], { rule: "a", scopes: ["x"] }],
+    ["gives way to a plain allow", [needs("a", "x"), rule("b")], [], { effect: "allow", rule: "b" }],
+    ["gives way to a deny", [needs("a", "x"), deny("d")], [], { effect: "deny", rule: "d" }],
+    [
+      "needs the condition to hold",
+      [rule("a", { when: "false", stepUp: { scopes: { all: ["x"] } } })],
+      [],
+      { effect: "deny", reason: "condition-false" },
+    ],
+  ];
+  it.each(cases)("%s", (_law, rules, scopes, expected) => {
+    expect(decide(load(rules), question({ who: { scopes } }))).toMatchObject(expected);
+  });
+});
+
+describe("a listing", () => {
+  const cases: readonly [law: string, rules: unknown[], expected: string][] = [
+    ["hides what no rule allows", [], "hidden"],
+    ["shows what is allowed", [rule("a")], "listed"],
+    ["shows what some arguments would allow", [rule("a", { when: "has(args.x)" })], "listed"],
+    ["shows what only lacks a scope", [rule("a", { stepUp: { scopes: { all: ["x"] } } })], "listed"],
+    ["hides what is surely denied", [rule("a"), deny("d")], "hidden"],
+    ["shows what some arguments would deny", [rule("a"), deny("d", { when: "has(args.x)" })], "listed"],
+    [
+      "hides what a deny denies whatever the arguments",
+      [rule("a"), deny("d", { when: "has(args.x) || true" })],
+      "hidden",
+    ],
+    ["hides what a deny denies by erring", [rule("a"), deny("d", { when: "1 / 0 == 1" })], "hidden"],
+    ["hides what an allow never allows", [rule("a", { when: "has(args.x) && false" })], "hidden"],
+    ["hides what an allow errs on", [rule("a", { when: "1 / 0 == 1" })], "hidden"],
+  ];
+  it.each(cases)("%s", (_law, rules, expected) => {
+    expect(listing(load(rules), question())).toBe(expected);
+  });
+});
+
+describe("an exchange without an item", () => {
+  const cases: readonly [law: string, rules: unknown[], effect: string][] = [
+    ["is allowed although no rule allows anything", [], "allow"],
+    ["is denied by a deny of everything", [deny("d")], "deny"],
+    ["is denied by a deny of its server", [deny("d", { what: { server: "support" } })], "deny"],
+    ["is allowed by a deny of another server", [deny("d", { what: { server: "data" } })], "allow"],
+    ["is allowed by a deny of an upstream", [deny("d", { what: { upstream: "crm" } })], "allow"],
+    ["is allowed by a deny of a tool", [deny("d", { what: { tool: "*" } })], "allow"],
+    ["is allowed by a deny for others", [deny("d", { who: { kind: "service" } })], "allow"],
+    ["is allowed when the condition is false", [deny("d", { when: 'principal.kind == "service"' })], "allow"],
+    ["is denied when the condition errs", [deny("d", { when: "1 / 0 == 1" })], "deny"],
+    ["is no concern of a condition on arguments", [deny("d", { when: "has(args.x)" })], "allow"],
+    ["is no concern of a condition on the item", [deny("d", { when: 'item.name == "x"' })], "allow"],
+  ];
+  it.each(cases)("%s", (_law, rules, effect) => {
+    const { principal: who, server, request } = question();
+    expect(decideServer(load(rules), { principal: who, server, request }).effect).toBe(effect);
+  });
+});
+
+/** Conditions of every temper: definite, dependent on arguments, erring, and mixtures. */
+const condition = fc.constantFrom(
+  undefined,
+  "true",
+  "false",
+  "has(args.x) && args.x == 1",
+  "!has(args.x) || args.x > 1",
+  "has(args.x) || 1 / 0 == 1",
+  "1 / 0 == 1",
+  "has(args.x) && args.x % 2 == 0",
+  "size(args) > 0",
+  'has(args.l) && args.l.exists(e, e == "a")',
+  'principal.kind == "service" || has(args.x)',
+);
+const anyRule = fc.record({
+  effect: fc.constantFrom("allow", "deny"),
+  who: fc.constantFrom({ anyone: true }, { groups: ["corp:support"] }, { kind: "service" }),
+  what: fc.constantFrom({ anything: true }, { upstream: "crm", tool: "export_*" }, { upstream: "tickets" }),
+  when: condition,
+  scopes: fc.constantFrom<string[]>([], ["a"], ["a", "b"]),
+});
+type AnyRule = typeof anyRule extends fc.Arbitrary<infer R> ? R : never;
+
+function written(rules: readonly AnyRule[]): Record<string, unknown>[] {
+  return rules.map(({ effect, who, what, when, scopes }, index) => ({
+    id: `r${index}`,
+    effect,
+    who,
+    what,
+    ...(when === undefined ? {} : { when }),
+    ...(scopes.length === 0 || effect === "deny" ? {} : { stepUp: { scopes: { all: scopes } } }),
+  }));
+}
+
+const anyRules = fc.array(anyRule, { maxLength: 5 });
+const anyArgs: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
+  {},
+  { x: 1 },
+  { x: 2 },
+  { x: "1" },
+  { x: null },
+  { l: ["a", 1] },
+  { l: "a" },
+  { x: [], l: {} },
+);
+const anyScopes = fc.constantFrom<string[][]>([], ["a"], ["a", "b"]);
+const strength = { deny: 0, "step-up": 1, allow: 2 };
+
+describe("laws of decisions", () => {
+  it("what is allowed or lacks only scopes under some arguments is listed", () => {
+    fc.assert(
+      fc.property(anyRules, anyArgs, anyScopes, (rules, args, scopes) => {
+        const policy = load(written(rules));
+        const asked = question({ args, who: { scopes } });
+        if (decide(policy, asked).effect !== "deny") expect(listing(policy, asked)).toBe("listed");
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("adding a deny never widens, and adding an allow never narrows", () => {
+    fc.assert(
+      fc.property(anyRules, anyRule, anyArgs, anyScopes, (rules, added, args, scopes) => {
+        const asked = question({ args, who: { scopes } });
+        const before = strength[decide(load(written(rules)), asked).effect];
+        const after = strength[decide(load(written([...rules, added])), asked).effect];
+        if (added.effect === "deny") expect(after).toBeLessThanOrEqual(before);
+        else expect(after).toBeGreaterThanOrEqual(before);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("the order of rules changes nothing, not even what was read", () => {
+    fc.assert(
+      fc.property(anyRules, anyArgs, (rules, args) => {
+        const forward = written(rules);
+        const asked = question({ args });
+        expect(decide(load(forward.toReversed()), asked)).toEqual(decide(load(forward), asked));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("one principal's decision leaves nothing behind for another", () => {
+    const policy = load([rule("a", { when: 'has(principal.claims.team) && principal.claims.team == "x"' })]);
+    const asked = question();
+    const [one, other] = [principal({ claims: { team: "x" } }), principal({ claims: { team: "y" } })];
+    const effects = [one, other, one].map((who) => decide(policy, { ...asked, principal: who }).effect);
+    expect(effects).toEqual(["allow", "deny", "allow"]);
+  });
+});
