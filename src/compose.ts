@@ -6,6 +6,7 @@ import { createStrangers, type Strangers } from "./audit/strangers.ts";
 import { protectedResourceMetadata, protectedResourceMetadataUrl } from "./auth/protected-resource.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { createViews } from "./catalog/views.ts";
+import { issuerAliasesOf } from "./config/issuer-aliases.ts";
 import { readPolicyFolder } from "./config/policies.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Config } from "./config/types.ts";
@@ -131,7 +132,7 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
 function compilePolicy(config: Config): Policy {
   const documents = policyDocuments(config);
   const compiled = compilePolicies(documents, {
-    issuerAliases: issuerAliases(config),
+    issuerAliases: issuerAliasesOf(config.auth),
     upstreams: Object.keys(config.upstreams),
     servers: Object.keys(config.servers),
     limits: config.limits,
@@ -147,12 +148,6 @@ function policyDocuments(config: Config): readonly PolicyDocument[] {
   throw new StartRefused(
     folder.faults.map((fault) => `${fault.path}: found ${fault.found}, expected ${fault.expected}`),
   );
-}
-
-function issuerAliases(config: Config): string[] {
-  if (config.auth.kind === "none") return ["anonymous"];
-  const external = config.auth.issuers.map(({ alias }) => alias);
-  return config.auth.builtIn === undefined ? external : [...external, config.auth.builtIn.alias];
 }
 
 function openUpstreams(of: { config: Config; log: Log; metrics: Metrics; store: Store }): Upstreams {

@@ -2,7 +2,7 @@ import { bearerChallenge, challengeError } from "../auth/challenge.ts";
 import type { JsonObject } from "../model/json.ts";
 import { metaPrefix } from "../model/identifiers.ts";
 import type { Fact, Refusal, RefusalCode } from "../model/refusal.ts";
-import { legacyRevisions, modernRevisions, type Era } from "../model/revision.ts";
+import type { Era } from "../model/revision.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
 import type { Outcome } from "../model/outcome.ts";
 import { errorMessage, resultMessage } from "../protocol/jsonrpc.ts";
@@ -36,7 +36,7 @@ export interface RefusalContext {
 export function answerRefusal(refusal: Refusal, context: RefusalContext): Answer {
   const rule = wireRules[refusal.code];
   return {
-    status: statusOf(rule, context),
+    status: statusOf(rule, refusal, context),
     headers: headersOf(rule, refusal, context),
     body: writeJson(messageFor(refusal, context)),
   };
@@ -51,8 +51,10 @@ export function messageFor(refusal: Refusal, context: RefusalContext): JsonObjec
   return errorMessage(context.id, rpcError(refusal, rule, context));
 }
 
-function statusOf(rule: WireRule, context: RefusalContext): number {
-  return context.era === "modern" ? (rule.modernStatus ?? rule.status) : rule.status;
+/** A method that is unknown is refused before the message has a place in the journey; the refusal says in which era. */
+function statusOf(rule: WireRule, refusal: Refusal, context: RefusalContext): number {
+  const era = context.era ?? refusal.facts["era"];
+  return era === "modern" ? (rule.modernStatus ?? rule.status) : rule.status;
 }
 
 function headersOf(rule: WireRule, refusal: Refusal, context: RefusalContext): Record<string, string> {
@@ -116,7 +118,7 @@ function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): Rp
   const data: JsonObject = { refusal: toldCode(refusal.code), ref: context.ref };
   if (context.outcome === "unknown") data["outcome"] = "unknown";
   if (refusal.code === "REVISION_UNSUPPORTED") {
-    data["supported"] = [...modernRevisions, ...legacyRevisions.toReversed()];
+    data["supported"] = [...listOf(refusal.facts["supported"])];
     data["requested"] = typeof refusal.facts["requested"] === "string" ? refusal.facts["requested"] : "";
   }
   if (refusal.code === "SCOPE_INSUFFICIENT") data["scopes"] = [...listOf(refusal.facts["scopes"])];
@@ -126,6 +128,11 @@ function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): Rp
 
 /** Whose session it is stays inside: another principal's is answered like one that does not exist. */
 function toldCode(code: RefusalCode): RefusalCode {
+  return code === "SESSION_NOT_YOURS" ? "SESSION_UNKNOWN" : code;
+}
+
+/** Whose session it is stays inside: another principal's is answered like none at all. */
+function shownCode(code: RefusalCode): RefusalCode {
   return code === "SESSION_NOT_YOURS" ? "SESSION_UNKNOWN" : code;
 }
 

@@ -1,0 +1,154 @@
+import { isJsonObject, readOwn, readOwnString, type Json, type JsonObject } from "../model/json.ts";
+
+/** Audit events in words, oldest first as they were found: an event a paragraph. */
+export function tellStory(events: readonly JsonObject[]): string[] {
+  return events.flatMap((event) => [
+    `${text(event, "at")}  ${sentenceOf(event)}`,
+    ...details(event).map((line) => `    ${line}`),
+  ]);
+}
+
+function sentenceOf(event: JsonObject): string {
+  const parts = [whoOf(event), happened(text(event, "type")), whatOf(event), whereOf(event)];
+  return `${parts.filter((part) => part !== "").join(" ")}.`;
+}
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["listed", "was shown"],
+  ["authorized", "was allowed"],
+  ["denied", "was denied"],
+  ["attempted", "had forwarded"],
+  ["returned", "got the result of"],
+  ["failed", "got an error from"],
+  ["refused", "was refused"],
+  ["unknown", "got no certain outcome of"],
+  ["session", "opened or ended a session for"],
+  ["noticed", "noticed something in"],
+  ["drift", "met a changed definition of"],
+  ["strangers", "were refused before anybody was known"],
+  ["administration", "was told by the gateway itself"],
+]);
+
+function happened(type: string): string {
+  return verbs.get(type) ?? type;
+}
+
+/** Who acts in events without a principal. */
+const nobodys: ReadonlyMap<string, string> = new Map([
+  ["strangers", "Strangers"],
+  ["noticed", "The gateway"],
+]);
+
+function whoOf(event: JsonObject): string {
+  const principal = readOwn(event, "principal");
+  if (!isJsonObject(principal)) return nobodys.get(text(event, "type")) ?? "Somebody unknown";
+  const client = text(principal, "clientId");
+  return `${text(principal, "subject")} of ${text(principal, "issuer")}${client === "" ? "" : ` through ${client}`}`;
+}
+
+function whatOf(event: JsonObject): string {
+  const item = readOwn(event, "item");
+  const exposed = readOwnString(event, "exposedName");
+  const named = exposed === undefined ? "" : `${exposed} `;
+  if (!isJsonObject(item)) return `${named}${readOwnString(event, "method") ?? ""}`.trim();
+  return `${named}(${text(item, "kind")} ${text(item, "name")} of ${text(item, "upstream")})`;
+}
+
+function whereOf(event: JsonObject): string {
+  const server = readOwnString(event, "server");
+  return server === undefined ? "" : `at ${server}`;
+}
+
+function details(event: JsonObject): string[] {
+  const lines = [
+    decisionOf(readOwn(event, "decision")),
+    refusalOf(readOwn(event, "refusal")),
+    listedOf(readOwn(event, "listed")),
+    strangersOf(readOwn(event, "strangers")),
+    lossOf(readOwn(event, "loss")),
+    timesOf(event),
+    ...findingsOf(readOwn(event, "findings")),
+  ];
+  return lines.filter((line) => line !== "");
+}
+
+function decisionOf(decision: Json | undefined): string {
+  if (!isJsonObject(decision)) return "";
+  const rule = readOwnString(decision, "rule");
+  const by = rule === undefined ? "" : ` (rule ${rule})`;
+  switch (text(decision, "effect")) {
+    case "allow":
+      return `Policy allows it${by}.`;
+    case "step-up":
+      return `Policy allows it${by} once the token also holds ${listOf(readOwn(decision, "missing"))}.`;
+    default:
+      return `Policy denies it${by}: ${reasonOf(decision)}`;
+  }
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ["denied-by-rule", "this rule denies, whatever else allows."],
+  ["no-rule-allows", "no rule allows it to this principal."],
+  ["condition-false", "the condition of every rule that would allow it is false for these arguments."],
+  ["condition-error", "a condition could not be evaluated for these arguments, and an error never permits."],
+]);
+
+function reasonOf(decision: JsonObject): string {
+  const message = readOwnString(decision, "message");
+  const reason = reasons.get(text(decision, "reason")) ?? text(decision, "reason");
+  return message === undefined ? reason : `${reason} The caller was told: ${message}`;
+}
+
+function refusalOf(refusal: Json | undefined): string {
+  if (!isJsonObject(refusal)) return "";
+  const facts = readOwn(refusal, "facts");
+  const told = isJsonObject(facts)
+    ? Object.entries(facts).map(([name, fact]) => `${name}=${JSON.stringify(fact)}`)
+    : [];
+  const code = text(refusal, "code");
+  return `Refused as ${code}${told.length === 0 ? "" : ` (${told.join(", ")})`}: see docs/refusals.md#${code.toLowerCase()}.`;
+}
+
+function listedOf(listed: Json | undefined): string {
+  if (!isJsonObject(listed)) return "";
+  return `${numberOf(listed, "shown")} of ${numberOf(listed, "known")} items were shown.`;
+}
+
+function strangersOf(strangers: Json | undefined): string {
+  if (!isJsonObject(strangers)) return "";
+  return `${numberOf(strangers, "count")} such requests from ${text(strangers, "addressPrefix")} within a minute.`;
+}
+
+function lossOf(loss: Json | undefined): string {
+  if (!isJsonObject(loss)) return "";
+  return `The sink ${text(loss, "sink")} missed ${numberOf(loss, "count")} events.`;
+}
+
+function timesOf(event: JsonObject): string {
+  const whole = readOwn(event, "durationMs");
+  if (typeof whole !== "number") return "";
+  const upstream = readOwn(event, "upstreamMs");
+  return `It took ${whole} ms${typeof upstream === "number" ? `, of which the upstream ${upstream} ms` : ""}.`;
+}
+
+function findingsOf(findings: Json | undefined): string[] {
+  if (!Array.isArray(findings)) return [];
+  return findings.map((finding) => {
+    const detail = text(finding, "detail");
+    const found = `Found ${text(finding, "kind")} at ${text(finding, "where") || "the root"}`;
+    return detail === "" ? `${found}.` : `${found}: ${detail}`;
+  });
+}
+
+function listOf(value: Json | undefined): string {
+  return Array.isArray(value) ? value.filter((part) => typeof part === "string").join(", ") : "";
+}
+
+function text(value: Json | undefined, key: string): string {
+  return readOwnString(value, key) ?? "";
+}
+
+function numberOf(value: JsonObject, key: string): string {
+  const number = readOwn(value, key);
+  return typeof number === "number" ? String(number) : "?";
+}

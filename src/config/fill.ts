@@ -1,0 +1,133 @@
+import { dirname, resolve } from "node:path";
+import { limits } from "../model/limits.ts";
+import { defaults } from "./defaults.ts";
+import type { Place } from "./fault.ts";
+import { fillAuth } from "./fill-auth.ts";
+import { fillServer } from "./fill-server.ts";
+import { mapByName } from "./map-by-name.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import type { RawAudit, RawConfig, RawCredential, RawKeys, RawListen, RawSink, RawStore, RawUpstream } from "./raw.ts";
+import type { SecretReader } from "./secret-reader.ts";
+import type {
+  AuditConfig,
+  AuditSinkConfig,
+  Config,
+  CredentialConfig,
+  KeysConfig,
+  Listen,
+  StoreConfig,
+  UpstreamConfig,
+} from "./types.ts";
+
+/** The configuration in force: defaults filled in, secrets read, paths made absolute from the file's folder. */
+export function fill(raw: RawConfig, path: string, secrets: SecretReader): Config {
+  const absolute = (target: string): string => resolve(dirname(path), target);
+  const publicUrl = originOf(raw.publicUrl);
+  const listen = fillListen(raw.listen, defaults.listen);
+  const auth = fillAuth(raw.auth, secrets);
+  return {
+    publicUrl,
+    listen,
+    operations: fillListen(raw.operations, defaults.operations),
+    allowedHosts: (raw.allowedHosts ?? hostsOf(publicUrl, listen)).map((host) => host.toLowerCase()),
+    allowedOrigins: raw.allowedOrigins ?? [publicUrl],
+    auth,
+    upstreams: mapByName(raw.upstreams, (upstream, name) => fillUpstream(upstream, ["upstreams", name], secrets)),
+    servers: mapByName(raw.servers, (server) => fillServer(server, auth)),
+    policies: raw.policies === undefined ? undefined : absolute(raw.policies),
+    content: { results: raw.content?.results ?? defaults.contentResults },
+    audit: fillAudit(raw.audit ?? {}, absolute, secrets),
+    store: fillStore(raw.store, secrets),
+    keys: fillKeys(raw.keys ?? {}, secrets),
+    limits: { ...limits, ...raw.limits },
+    log: { level: raw.log?.level ?? defaults.logLevel },
+  };
+}
+
+function fillStore(raw: RawStore | undefined, secrets: SecretReader): StoreConfig {
+  if (raw?.redis === undefined) return { kind: "memory" };
+  return { kind: "redis", url: secrets.read(["store", "redis", "url"], raw.redis.url) };
+}
+
+function fillKeys(raw: RawKeys, secrets: SecretReader): KeysConfig {
+  return {
+    session: secrets.readOptional(["keys", "session"], raw.session),
+    sessionPrevious: (raw.sessionPrevious ?? []).map((reference, index) =>
+      secrets.read(["keys", "sessionPrevious", index], reference),
+    ),
+  };
+}
+
+/** What is no URL stays as it is: `publicUrlIsAnOrigin` refuses it with what was written. */
+function originOf(publicUrl: string): string {
+  return publicUrl.endsWith("/") && URL.canParse(publicUrl) && new URL(publicUrl).origin + "/" === publicUrl
+    ? publicUrl.slice(0, -1)
+    : publicUrl;
+}
+
+function fillListen(raw: RawListen | undefined, standard: Listen): Listen {
+  return { host: raw?.host ?? standard.host, port: raw?.port ?? standard.port };
+}
+
+/**
+ * The public host and, when only this machine can connect, the names by which it does. An attacker's page that
+ * rebinds its own name to 127.0.0.1 still sends its own name as `Host`.
+ */
+function hostsOf(publicUrl: string, listen: Listen): string[] {
+  const hosts = new Set(URL.canParse(publicUrl) ? [new URL(publicUrl).host] : []);
+  if (isLoopbackHost(listen.host) && listen.port !== 0) {
+    for (const host of ["127.0.0.1", "localhost", "[::1]"]) hosts.add(`${host}:${listen.port}`);
+  }
+  return [...hosts];
+}
+
+function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): UpstreamConfig {
+  return {
+    url: raw.url,
+    era: raw.era ?? defaults.era,
+    addresses: raw.addresses ?? defaults.addresses,
+    credential: fillCredential(raw.credential ?? { type: "none" }, [...place, "credential"], secrets),
+    timeouts: { ...defaults.timeouts, ...raw.timeouts },
+    connectionsMax: raw.connectionsMax ?? defaults.connectionsMax,
+    queueMax: raw.queueMax ?? defaults.queueMax,
+    schema: {
+      arguments: raw.schema?.arguments ?? defaults.strictness,
+      results: raw.schema?.results ?? defaults.strictness,
+    },
+  };
+}
+
+function fillCredential(raw: RawCredential, place: Place, secrets: SecretReader): CredentialConfig {
+  switch (raw.type) {
+    case "none":
+      return { type: "none" };
+    case "static": {
+      const headers = mapByName(raw.headers, (reference, name) => secrets.read([...place, "headers", name], reference));
+      return { type: "static", headers };
+    }
+    case "clientCredentials":
+      return {
+        type: "clientCredentials",
+        issuer: raw.issuer,
+        clientId: raw.clientId,
+        clientSecret: secrets.read([...place, "clientSecret"], raw.clientSecret),
+        scopes: raw.scopes ?? [],
+        resource: raw.resource,
+      };
+  }
+}
+
+function fillAudit(raw: RawAudit, absolute: (path: string) => string, secrets: SecretReader): AuditConfig {
+  const sinks = raw.sinks ?? [{ file: { path: defaults.auditFile } }];
+  return {
+    mode: raw.mode ?? defaults.auditMode,
+    sinks: sinks.map((sink) => fillSink(sink, absolute)),
+    digestKey: secrets.readOptional(["audit", "digestKey"], raw.digestKey),
+  };
+}
+
+/** The schema holds a sink to exactly one kind. */
+function fillSink(raw: RawSink, absolute: (path: string) => string): AuditSinkConfig {
+  if (raw.file !== undefined) return { kind: "file", path: absolute(raw.file.path) };
+  return { kind: "redis", stream: raw.redis?.stream ?? defaults.auditStream };
+}

@@ -1,0 +1,130 @@
+import { printable, type Place, type PlacedFault } from "./fault.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import type { RawConfig } from "./raw.ts";
+import type { IssuerConfig } from "./types-auth.ts";
+import type { Config } from "./types.ts";
+
+/** Exactly one answer to who vouches for callers: nobody, or at least one issuer. */
+export function authIsNoneOrIssuers({ auth }: RawConfig): PlacedFault[] {
+  const named = ["none", "issuers", "builtIn"].filter((key) => Object.hasOwn(auth, key));
+  const alone = named.length === 1 || !named.includes("none");
+  if (named.length > 0 && alone) return [];
+  const found = named.length === 0 ? "nothing" : named.join(" and ");
+  return [{ place: ["auth"], found, expected: "none, or issuers, builtIn or both", rule: "authIsNoneOrIssuers" }];
+}
+
+/** With both, nobody could say whether a missing claim falls back to the fixed tenant. It would be another's. */
+export function tenantIsStatedOnce({ auth }: RawConfig): PlacedFault[] {
+  return (auth.issuers ?? []).flatMap((issuer, index) =>
+    issuer.tenant === undefined || issuer.tenantClaim === undefined
+      ? []
+      : [
+          {
+            place: ["auth", "issuers", index, "tenantClaim"],
+            found: "tenant and tenantClaim",
+            expected: "one of them",
+            rule: "tenantIsStatedOnce",
+          },
+        ],
+  );
+}
+
+/** Without authentication whoever connects is served, so only this machine may be able to connect. */
+export function authNoneBindsLoopback({ auth, listen, publicUrl }: Config): PlacedFault[] {
+  if (auth.kind !== "none") return [];
+  const rule = "authNoneBindsLoopback";
+  const faults: PlacedFault[] = [];
+  if (!isLoopbackHost(listen.host)) {
+    const expected = "a loopback address, since auth is none";
+    faults.push({ place: ["listen", "host"], found: printable(listen.host), expected, rule });
+  }
+  if (URL.canParse(publicUrl) && !isLoopbackHost(new URL(publicUrl).hostname)) {
+    const expected = "a loopback host, since auth is none";
+    faults.push({ place: ["publicUrl"], found: printable(publicUrl), expected, rule });
+  }
+  return faults;
+}
+
+/** Policies name groups by alias: two issuers under one would vouch for each other's groups. */
+export function issuerAliasesAreUnique({ auth }: Config): PlacedFault[] {
+  if (auth.kind === "none") return [];
+  const aliases = auth.issuers.map((issuer, index) => ({
+    text: issuer.alias,
+    place: ["auth", "issuers", index, "alias"],
+  }));
+  if (auth.builtIn !== undefined) aliases.push({ text: auth.builtIn.alias, place: ["auth", "builtIn", "alias"] });
+  return repeated(aliases).map(({ text, place }) => ({
+    place,
+    found: printable(text),
+    expected: "an alias that no other issuer has",
+    rule: "issuerAliasesAreUnique",
+  }));
+}
+
+/** A token's `iss` leads to exactly one issuer; the built-in one has `publicUrl`. */
+export function issuersAreUnique({ auth, publicUrl }: Config): PlacedFault[] {
+  if (auth.kind === "none") return [];
+  const identifiers = auth.builtIn === undefined ? [] : [{ text: publicUrl, place: ["publicUrl"] as Place }];
+  for (const [index, issuer] of auth.issuers.entries()) {
+    const place = ["auth", "issuers", index];
+    identifiers.push({ text: issuer.issuer, place: [...place, "issuer"] });
+    for (const [at, text] of issuer.issuerAliases.entries()) {
+      identifiers.push({ text, place: [...place, "issuerAliases", at] });
+    }
+  }
+  return repeated(identifiers).map(({ text, place }) => ({
+    place,
+    found: printable(text),
+    expected: "an identifier that no other issuer has",
+    rule: "issuersAreUnique",
+  }));
+}
+
+/** RFC 8414 §2: https, no query, no fragment. Plain http only where the keys come from this machine. */
+export function issuerUrlsAreUsable({ auth }: Config): PlacedFault[] {
+  if (auth.kind === "none") return [];
+  return auth.issuers.flatMap((issuer, index) => {
+    const places = [
+      { text: issuer.issuer, place: ["auth", "issuers", index, "issuer"] },
+      ...(issuer.jwksUri === undefined ? [] : [{ text: issuer.jwksUri, place: ["auth", "issuers", index, "jwksUri"] }]),
+    ];
+    return places
+      .filter(({ text }) => !isIssuerUrl(text, issuer))
+      .map(({ text, place }) => ({
+        place,
+        found: printable(text),
+        expected: "an https URL without query, fragment or credentials (http on loopback with addresses: loopback)",
+        rule: "issuerUrlsAreUsable",
+      }));
+  });
+}
+
+export function audiencesNameKnownServers({ auth, servers }: Config): PlacedFault[] {
+  if (auth.kind === "none") return [];
+  return auth.issuers.flatMap((issuer, index) =>
+    Object.keys(issuer.audience)
+      .filter((server) => servers[server] === undefined)
+      .map((server) => ({
+        place: ["auth", "issuers", index, "audience", server],
+        found: printable(server),
+        expected: `one of the servers ${Object.keys(servers).join(", ")}`,
+        rule: "audiencesNameKnownServers",
+      })),
+  );
+}
+
+function isIssuerUrl(text: string, issuer: IssuerConfig): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (/[?#]/u.test(text) || url.username !== "" || url.password !== "") return false;
+  return (
+    url.protocol === "https:" ||
+    (url.protocol === "http:" && issuer.addresses === "loopback" && isLoopbackHost(url.hostname))
+  );
+}
+
+/** Every text that stood before, at its later place. */
+export function repeated(texts: readonly { text: string; place: Place }[]): { text: string; place: Place }[] {
+  const seen = new Set<string>();
+  return texts.filter(({ text }) => seen.size === seen.add(text).size);
+}

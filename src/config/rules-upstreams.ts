@@ -1,0 +1,104 @@
+import { printable, type Place, type PlacedFault } from "./fault.ts";
+import { hostKind, isLoopbackHost } from "./loopback.ts";
+import { secretMask } from "./secret.ts";
+import type { Config, CredentialConfig, UpstreamConfig } from "./types.ts";
+
+/** Plain http only where the operator said that the way is private; a fragment is never sent, credentials are secrets. */
+export function upstreamUrlsAreUsable(config: Config): PlacedFault[] {
+  return eachUpstream(config, (upstream, place) => {
+    if (isUpstreamUrl(upstream)) return [];
+    const expected = "an https URL without fragment or credentials (http only with addresses: private or loopback)";
+    return [{ place: [...place, "url"], found: printable(upstream.url), expected, rule: "upstreamUrlsAreUsable" }];
+  });
+}
+
+function isUpstreamUrl({ url: text, addresses }: UpstreamConfig): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (text.includes("#") || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && addresses !== "public");
+}
+
+/** An address written out that would never be dialled is said at once instead of at the first call. */
+export function upstreamAddressesNeedConsent(config: Config): PlacedFault[] {
+  return eachUpstream(config, ({ url, addresses }, place) => {
+    if (!URL.canParse(url)) return [];
+    const kind = hostKind(new URL(url).hostname);
+    const consent = { loopback: "loopback", private: "private", other: "public or private", name: undefined };
+    if (kind === "link-local") {
+      const expected = "an address that is not link-local: metadata services live there";
+      return [{ place: [...place, "url"], found: printable(url), expected, rule: "upstreamAddressesNeedConsent" }];
+    }
+    const needed = consent[kind];
+    if (needed === undefined || needed.split(" or ").includes(addresses)) return [];
+    const expected = `addresses: ${needed}, because ${printable(new URL(url).hostname)} is such an address`;
+    return [{ place: [...place, "addresses"], found: addresses, expected, rule: "upstreamAddressesNeedConsent" }];
+  });
+}
+
+/** What the gateway writes itself, what belongs to one connection (RFC 9110 §7.6.1), and what frames a message. */
+const gatewayHeaders: ReadonlySet<string> = new Set(
+  (
+    "host content-length content-type content-encoding accept accept-encoding connection keep-alive transfer-encoding te " +
+    "trailer upgrade proxy-connection proxy-authorization proxy-authenticate expect date last-event-id traceparent tracestate"
+  ).split(" "),
+);
+
+export function staticHeadersAreNotTheGateways(config: Config): PlacedFault[] {
+  return eachCredential(config, (credential, place) => {
+    if (credential.type !== "static") return [];
+    return Object.keys(credential.headers)
+      .filter((name) => gatewayHeaders.has(name.toLowerCase()) || name.toLowerCase().startsWith("mcp-"))
+      .map((name) => ({
+        place: [...place, "headers", name],
+        found: printable(name),
+        expected: "a header that the gateway does not write itself",
+        rule: "staticHeadersAreNotTheGateways",
+      }));
+  });
+}
+
+/** RFC 9110 §5.5: a line break in a value would start another header. Names that differ in case only are one. */
+export function headerValuesAreSendable(config: Config): PlacedFault[] {
+  return eachCredential(config, (credential, place) => {
+    if (credential.type !== "static") return [];
+    const seen = new Set<string>();
+    return Object.entries(credential.headers).flatMap(([name, value]) => {
+      const at = { place: [...place, "headers", name], rule: "headerValuesAreSendable" };
+      const first = seen.size !== seen.add(name.toLowerCase()).size;
+      if (!first) return [{ ...at, found: printable(name), expected: "each header once, whatever its case" }];
+      if (/^[\x20-\x7E\t]*$/u.test(value.reveal())) return [];
+      return [{ ...at, found: secretMask, expected: "printable ASCII in one line" }];
+    });
+  });
+}
+
+export function credentialIssuersAreHttps(config: Config): PlacedFault[] {
+  return eachCredential(config, (credential, place) => {
+    if (credential.type !== "clientCredentials" || isHttpsOrLoopback(credential.issuer)) return [];
+    const expected = "an https URL without query, fragment or credentials";
+    const found = printable(credential.issuer);
+    return [{ place: [...place, "issuer"], found, expected, rule: "credentialIssuersAreHttps" }];
+  });
+}
+
+function isHttpsOrLoopback(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (/[?#]/u.test(text) || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
+function eachUpstream(
+  { upstreams }: Config,
+  check: (upstream: UpstreamConfig, place: Place) => readonly PlacedFault[],
+): PlacedFault[] {
+  return Object.entries(upstreams).flatMap(([name, upstream]) => check(upstream, ["upstreams", name]));
+}
+
+function eachCredential(
+  config: Config,
+  check: (credential: CredentialConfig, place: Place) => readonly PlacedFault[],
+): PlacedFault[] {
+  return eachUpstream(config, ({ credential }, place) => check(credential, [...place, "credential"]));
+}

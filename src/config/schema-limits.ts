@@ -1,0 +1,138 @@
+import { limits } from "../model/limits.ts";
+import { integer, objectOf } from "./schema-common.ts";
+import type { SchemaNode } from "./schema-node.ts";
+
+/** The limits that configuration may change. The others hold for every installation. */
+export type ConfigurableLimit =
+  | "bodyBytesMax"
+  | "bodyTimeoutMs"
+  | "headerBytesMax"
+  | "verifiedTokenSecondsMax"
+  | "clockLeewaySeconds"
+  | "sessionIdleMs"
+  | "sessionAgeMsMax"
+  | "sessionsPerPrincipalMax"
+  | "upstreamAnswerBytesMax"
+  | "listPagesMax"
+  | "itemsPerUpstreamMax"
+  | "catalogAgeMsMax"
+  | "catalogStaleMsMax"
+  | "auditQueueMax"
+  | "auditStreamEventsMax"
+  | "storeCommandTimeoutMs"
+  | "memoryStoreEntriesMax"
+  | "drainMs";
+
+const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; description: string }> = {
+  bodyBytesMax: {
+    minimum: 1_024,
+    maximum: 67_108_864,
+    description: "Bytes of a request body. 4 MiB is what common MCP servers take.",
+  },
+  bodyTimeoutMs: {
+    minimum: 100,
+    maximum: 300_000,
+    description: "Milliseconds for a body to arrive, so that slow senders hold nothing.",
+  },
+  headerBytesMax: {
+    minimum: 4_096,
+    maximum: 65_536,
+    description: "Bytes of a request's headers. Tokens with many groups need room.",
+  },
+  verifiedTokenSecondsMax: {
+    minimum: 0,
+    maximum: 60,
+    description:
+      "Seconds for which a verified token is remembered. More than 60 would delay what a key rotation revokes.",
+  },
+  clockLeewaySeconds: { minimum: 0, maximum: 120, description: "Seconds by which an issuer's clock may differ." },
+  sessionIdleMs: {
+    minimum: 10_000,
+    maximum: 86_400_000,
+    description: "Milliseconds after which an unused legacy session ends.",
+  },
+  sessionAgeMsMax: {
+    minimum: 60_000,
+    maximum: 2_592_000_000,
+    description: "Milliseconds after which any legacy session ends.",
+  },
+  sessionsPerPrincipalMax: {
+    minimum: 1,
+    maximum: 10_000,
+    description: "Legacy sessions of one principal, so that none fills the store.",
+  },
+  upstreamAnswerBytesMax: {
+    minimum: 1_024,
+    maximum: 104_857_600,
+    description: "Bytes of an upstream's answer, after decoding.",
+  },
+  listPagesMax: {
+    minimum: 1,
+    maximum: 1_000,
+    description: "Pages read of an upstream's list; a cursor that never ends stops here.",
+  },
+  itemsPerUpstreamMax: { minimum: 1, maximum: 100_000, description: "Items of one kind taken from an upstream." },
+  catalogAgeMsMax: {
+    minimum: 0,
+    maximum: 3_600_000,
+    description: "Milliseconds for which an upstream's list is used without asking again.",
+  },
+  catalogStaleMsMax: {
+    minimum: 0,
+    maximum: 86_400_000,
+    description: "Milliseconds for which the last list serves while its upstream does not answer.",
+  },
+  auditQueueMax: {
+    minimum: 10,
+    maximum: 1_000_000,
+    description: "Events that wait for a sink; a full queue refuses where audit is required.",
+  },
+  auditStreamEventsMax: {
+    minimum: 1_000,
+    maximum: 1_000_000_000,
+    description: "Events that a Redis stream is trimmed to, roughly.",
+  },
+  storeCommandTimeoutMs: {
+    minimum: 10,
+    maximum: 30_000,
+    description: "Milliseconds for a store command; then requests are refused.",
+  },
+  memoryStoreEntriesMax: {
+    minimum: 100,
+    maximum: 10_000_000,
+    description: "Records in the memory store; a full one takes no new records.",
+  },
+  drainMs: {
+    minimum: 0,
+    maximum: 600_000,
+    description: "Milliseconds that running requests get when the process is asked to stop.",
+  },
+};
+
+export const limitsSchema: SchemaNode = objectOf(
+  {
+    bodyBytesMax: limit("bodyBytesMax"),
+    bodyTimeoutMs: limit("bodyTimeoutMs"),
+    headerBytesMax: limit("headerBytesMax"),
+    verifiedTokenSecondsMax: limit("verifiedTokenSecondsMax"),
+    clockLeewaySeconds: limit("clockLeewaySeconds"),
+    sessionIdleMs: limit("sessionIdleMs"),
+    sessionAgeMsMax: limit("sessionAgeMsMax"),
+    sessionsPerPrincipalMax: limit("sessionsPerPrincipalMax"),
+    upstreamAnswerBytesMax: limit("upstreamAnswerBytesMax"),
+    listPagesMax: limit("listPagesMax"),
+    itemsPerUpstreamMax: limit("itemsPerUpstreamMax"),
+    catalogAgeMsMax: limit("catalogAgeMsMax"),
+    catalogStaleMsMax: limit("catalogStaleMsMax"),
+    auditQueueMax: limit("auditQueueMax"),
+    auditStreamEventsMax: limit("auditStreamEventsMax"),
+    storeCommandTimeoutMs: limit("storeCommandTimeoutMs"),
+    memoryStoreEntriesMax: limit("memoryStoreEntriesMax"),
+    drainMs: limit("drainMs"),
+  },
+  { description: "Bounds that installations may need to change." },
+);
+
+function limit(name: ConfigurableLimit): SchemaNode {
+  return integer({ ...ranges[name], default: limits[name] });
+}

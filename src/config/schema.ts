@@ -1,0 +1,184 @@
+import { defaults } from "./defaults.ts";
+import { authSchema } from "./schema-auth.ts";
+import { integer, objectOf, secret, url } from "./schema-common.ts";
+import { limitsSchema } from "./schema-limits.ts";
+import type { SchemaNode } from "./schema-node.ts";
+import { serversSchema } from "./schema-servers.ts";
+import { upstreamsSchema } from "./schema-upstreams.ts";
+
+/** A file path, relative to the configuration file's folder unless absolute. */
+const path: SchemaNode = { type: "string", pattern: "^[^\\u0000]{1,4096}$" };
+const host: SchemaNode = { type: "string", pattern: "^[^\\s/@\\u0000-\\u001f]{1,255}$" };
+
+function listen(which: "listen" | "operations", description: string): SchemaNode {
+  return objectOf(
+    {
+      host: {
+        ...host,
+        default: defaults[which].host,
+        description: "The address to bind. This machine only, unless said otherwise.",
+      },
+      port: integer({
+        minimum: 0,
+        maximum: 65_535,
+        default: defaults[which].port,
+        description: "The port; 0 lets the system choose one.",
+      }),
+    },
+    { description },
+  );
+}
+
+const audit: SchemaNode = objectOf(
+  {
+    mode: {
+      type: "string",
+      enum: ["required", "best-effort"],
+      default: defaults.auditMode,
+      description: "Whether a request that cannot be recorded is refused. Required, since evidence with gaps is none.",
+    },
+    sinks: {
+      type: "array",
+      maxItems: 10,
+      default: [{ file: { path: defaults.auditFile } }],
+      description:
+        "Where events go. Absent: a file beside the configuration, so that there is evidence from the start.",
+      items: {
+        ...objectOf({
+          file: objectOf(
+            { path: { ...path, description: "The file, one JSON event a line; appended to." } },
+            { required: ["path"], description: "JSON Lines." },
+          ),
+          redis: objectOf(
+            {
+              stream: {
+                type: "string",
+                pattern: "^[\\x21-\\x7E]{1,256}$",
+                default: defaults.auditStream,
+                description: "The stream's name; its key begins with `sallyport:`.",
+              },
+            },
+            { description: "A Redis stream in the configured store." },
+          ),
+        }),
+        minProperties: 1,
+        maxProperties: 1,
+      },
+    },
+    digestKey: {
+      ...secret,
+      description:
+        "Keys the digests of arguments and results; at least 32 bytes. Absent: a key of this process, so digests of two runs do not compare.",
+    },
+  },
+  { description: "The evidence." },
+);
+
+const store: SchemaNode = {
+  ...objectOf({
+    memory: {
+      const: true,
+      description: "In this process: gone when it stops, and of use to one replica only.",
+    },
+    redis: objectOf(
+      { url: { ...secret, description: "`redis://` or `rediss://`, by reference." } },
+      { required: ["url"], description: "In Redis, for several replicas and across restarts." },
+    ),
+  }),
+  minProperties: 1,
+  maxProperties: 1,
+  default: { memory: true },
+  description:
+    "Where sessions, grants and deny lists are kept. Absent: in memory, so that one command starts the gateway.",
+};
+
+const keys: SchemaNode = objectOf(
+  {
+    session: {
+      ...secret,
+      description:
+        "Keys the MAC on session records; at least 32 bytes. Absent: a key of this process. Required with a Redis store.",
+    },
+    sessionPrevious: {
+      type: "array",
+      items: secret,
+      maxItems: 5,
+      default: [],
+      description: "Earlier values of `session`, still accepted, so that a rotation ends no session.",
+    },
+  },
+  { description: "Keys of the gateway itself." },
+);
+
+/**
+ * The configuration file, as JSON Schema 2020-12. `docs/sallyport.schema.json` is this value, and
+ * `docs/configuration.md` is made from its descriptions. It says what one field may hold; what fields
+ * must hold together stands in `rules.ts`.
+ */
+export const configSchema: SchemaNode = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Sallyport configuration",
+  ...objectOf(
+    {
+      publicUrl: {
+        ...url,
+        description:
+          "The origin under which clients reach the gateway; https, or http on this machine. Every published URL begins with it, and none is made from what a request says.",
+        examples: ["https://mcp.example.com"],
+      },
+      listen: listen("listen", "Where clients connect. TLS is terminated in front."),
+      operations: listen("operations", "Where health, readiness and metrics are. They ask for no credential."),
+      allowedHosts: {
+        type: "array",
+        items: { ...host, pattern: "^[A-Za-z0-9.:\\[\\]_-]{1,255}$" },
+        uniqueItems: true,
+        minItems: 1,
+        maxItems: 100,
+        description:
+          "`Host` values answered, as `host` or `host:port`; others are refused, against DNS rebinding. Absent: the host of `publicUrl` and, when listening on this machine only, its loopback names.",
+      },
+      allowedOrigins: {
+        type: "array",
+        items: url,
+        uniqueItems: true,
+        maxItems: 100,
+        description: "`Origin` values answered, for clients in browsers. Absent: the origin of `publicUrl`.",
+      },
+      auth: authSchema,
+      upstreams: upstreamsSchema,
+      servers: serversSchema,
+      policies: {
+        ...path,
+        description: "The folder that holds policies. Absent: there are none, and nothing is allowed.",
+      },
+      content: objectOf(
+        {
+          results: {
+            type: "string",
+            enum: ["clean", "observe"],
+            default: defaults.contentResults,
+            description:
+              "Whether hidden and deceptive characters are removed from results, or only noted. Removed, since no honest text needs them.",
+          },
+        },
+        { description: "What is done to what upstreams say." },
+      ),
+      audit,
+      store,
+      keys,
+      limits: limitsSchema,
+      log: objectOf(
+        {
+          level: {
+            type: "string",
+            enum: ["fatal", "error", "warn", "info", "debug", "trace"],
+            default: defaults.logLevel,
+            description: "The least severe level written. No level writes tokens, bodies or secrets.",
+          },
+        },
+        { description: "The operational log, on standard output." },
+      ),
+    },
+    { required: ["publicUrl", "auth", "upstreams", "servers"] },
+  ),
+};

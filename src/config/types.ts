@@ -1,0 +1,135 @@
+import type { Limits } from "../model/limits.ts";
+import type { AuthConfig } from "./types-auth.ts";
+import type { Secret } from "./secret.ts";
+
+/**
+ * The configuration in force: every default filled in, every secret resolved, every path absolute,
+ * frozen to its leaves. Objects keyed by names from the file have no prototype, so that a server
+ * called `constructor` is absent until somebody configures it. What each field means, its range and
+ * the reason for its default stand in `schema.ts`, from which `docs/configuration.md` is made.
+ */
+export interface Config {
+  /** An origin: no path, no trailing slash. All published URLs begin with it (design, decision 10). */
+  readonly publicUrl: string;
+  readonly listen: Listen;
+  readonly operations: Listen;
+  /** Lower-case `host` or `host:port`, as a `Host` header carries them. */
+  readonly allowedHosts: readonly string[];
+  /** Serialised origins, as an `Origin` header carries them (RFC 6454 §6.2). */
+  readonly allowedOrigins: readonly string[];
+  readonly auth: AuthConfig;
+  readonly upstreams: ByName<UpstreamConfig>;
+  readonly servers: ByName<ServerConfig>;
+  /** Absolute path of the folder that holds policies; undefined means that nothing is allowed. */
+  readonly policies: string | undefined;
+  readonly content: { readonly results: "clean" | "observe" };
+  readonly audit: AuditConfig;
+  readonly store: StoreConfig;
+  readonly keys: KeysConfig;
+  readonly limits: Limits;
+  readonly log: { readonly level: LogLevel };
+}
+
+export type ByName<T> = Readonly<Record<string, T>>;
+
+export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace";
+
+export interface Listen {
+  readonly host: string;
+  /** 0 lets the system choose a free port. */
+  readonly port: number;
+}
+
+/** Which addresses may be dialled: public ones, private ones too, or those of this machine. */
+export type Addresses = "public" | "private" | "loopback";
+
+export interface UpstreamConfig {
+  readonly url: string;
+  readonly era: "auto" | "legacy" | "modern";
+  readonly addresses: Addresses;
+  readonly credential: CredentialConfig;
+  readonly timeouts: UpstreamTimeouts;
+  readonly connectionsMax: number;
+  readonly queueMax: number;
+  readonly schema: { readonly arguments: Strictness; readonly results: Strictness };
+}
+
+export type Strictness = "enforce" | "warn" | "off";
+
+/** Milliseconds each. */
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly callMs: number;
+  readonly probeMs: number;
+}
+
+export type CredentialConfig =
+  | { readonly type: "none" }
+  | { readonly type: "static"; readonly headers: ByName<Secret> }
+  | {
+      readonly type: "clientCredentials";
+      readonly issuer: string;
+      readonly clientId: string;
+      readonly clientSecret: Secret;
+      readonly scopes: readonly string[];
+      /** The resource indicator sent along (RFC 8707); undefined sends none. */
+      readonly resource: string | undefined;
+    };
+
+export interface ServerConfig {
+  readonly title: string | undefined;
+  readonly instructions: string | undefined;
+  readonly scopes: { readonly minimal: readonly string[]; readonly supported: readonly string[] };
+  readonly upstreams: ByName<ServerUpstreamConfig>;
+  /** Alias of the issuer that this server's metadata names; undefined only without authentication. */
+  readonly issuer: string | undefined;
+}
+
+/** How one upstream shows at one server. Keys and patterns are the upstream's own names. */
+export interface ServerUpstreamConfig {
+  /** Put before the names of tools and prompts that `rename` does not mention. */
+  readonly prefix: string;
+  /** What shows at all; a kind left undefined shows whole. */
+  readonly include: ItemPatterns;
+  /** What does not, even where `include` names it. */
+  readonly hide: ItemPatterns;
+  /** Original name to the whole exposed name: no prefix is added. */
+  readonly rename: { readonly tools: ByName<string>; readonly prompts: ByName<string> };
+  readonly describe: {
+    readonly tools: ByName<string>;
+    readonly prompts: ByName<string>;
+    readonly resources: ByName<string>;
+    readonly templates: ByName<string>;
+  };
+  /** Put before resource URIs and templates, `ui://` ones excepted. */
+  readonly uriPrefix: string;
+}
+
+/** Names, or globs in which `*` stands for any characters but `/`. */
+export interface ItemPatterns {
+  readonly tools: readonly string[] | undefined;
+  readonly prompts: readonly string[] | undefined;
+  readonly resources: readonly string[] | undefined;
+  readonly templates: readonly string[] | undefined;
+}
+
+export interface AuditConfig {
+  readonly mode: "required" | "best-effort";
+  readonly sinks: readonly AuditSinkConfig[];
+  /** Undefined: a key of this process, so digests compare within one run only. */
+  readonly digestKey: Secret | undefined;
+}
+
+export type AuditSinkConfig =
+  { readonly kind: "file"; readonly path: string } | { readonly kind: "redis"; readonly stream: string };
+
+export type StoreConfig = { readonly kind: "memory" } | { readonly kind: "redis"; readonly url: Secret };
+
+export interface KeysConfig {
+  /** The MAC key of session records; undefined: a key of this process. */
+  readonly session: Secret | undefined;
+  /** Keys that records written before a rotation still carry. */
+  readonly sessionPrevious: readonly Secret[];
+}

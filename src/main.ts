@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+import process, { env as environment } from "node:process";
+import { readArguments, usage, type Command } from "./cli/arguments.ts";
+import { check } from "./cli/check.ts";
+import { failureLines } from "./cli/failure-lines.ts";
+import { shown, type ExitCode, type Output } from "./cli/output.ts";
+import { serve, type ServeRim } from "./cli/serve.ts";
+import { verify } from "./cli/verify.ts";
+import { why } from "./cli/why.ts";
+import { version } from "./model/version.ts";
+
+const output: Output = {
+  out: (line) => process.stdout.write(`${line}\n`),
+  err: (line) => process.stderr.write(`${line}\n`),
+};
+
+/** The only reading of the environment: configuration names the variables it wants. */
+const env = (name: string): string | undefined => environment[name];
+
+const rim: ServeRim = {
+  // Loaded here, so that `check` and `why` start without the HTTP server and its dependencies.
+  start: async (loaded) => (await import("./compose.ts")).startGateway(loaded),
+  onStopSignal: (stop) => {
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+  },
+  exit: (code) => process.exit(code),
+  after: (ms, then) => {
+    setTimeout(then, ms).unref();
+  },
+};
+
+async function run(command: Command): Promise<ExitCode | undefined> {
+  switch (command.command) {
+    case "serve":
+      return serve(command.file, env, output, rim);
+    case "check":
+      return check(command.file, env, output);
+    case "why":
+      return why(command, env, output);
+    case "verify":
+      return verify(command.file, output);
+    case "version":
+      output.out(`sallyport ${version}`);
+      return 0;
+    case "help":
+      process.stdout.write(usage);
+      return 0;
+    case "misused":
+      output.err(shown(command.message));
+      process.stderr.write(usage);
+      return 2;
+  }
+}
+
+try {
+  process.exitCode = await run(readArguments(process.argv.slice(2)));
+} catch (error) {
+  // Whatever reaches this is a broken dependency (a port in use, a store that is down at start) or our own fault.
+  for (const line of failureLines(error)) output.err(shown(line));
+  process.exit(1);
+}

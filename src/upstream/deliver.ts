@@ -1,0 +1,68 @@
+import type { Refused } from "../model/result.ts";
+import type { RpcNotification, RpcRequest } from "../model/rpc.ts";
+import type { CredentialHeaders } from "./credentials/credential.ts";
+import type { Link } from "./link.ts";
+import type { Reply } from "./reply.ts";
+import { send } from "./send.ts";
+
+/** A message as its era writes it: headers of the hop, names and values in turn, and the body. */
+export interface Written {
+  readonly headers: readonly string[];
+  readonly body: string | null;
+}
+
+export interface Delivery {
+  readonly method: "POST" | "DELETE";
+  readonly lane: "calls" | "control";
+  /** Writes the message for an attempt; `id` is new each time. */
+  readonly write: (id: string) => Written;
+  /** Whether a response with that id is waited for. */
+  readonly expectsAnswer: boolean;
+  /** When the exchange must be over, all attempts together, in milliseconds since the epoch. */
+  readonly until: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onNotification?: ((message: RpcNotification) => void) | undefined;
+  readonly onRequest?: ((message: RpcRequest) => void) | undefined;
+}
+
+export interface Delivered {
+  readonly reply: Reply;
+  /** The id of the last attempt, for a cancellation. */
+  readonly id: string;
+}
+
+/**
+ * Delivers one message with the upstream's credential. After a 401 a renewable credential is renewed and the
+ * message sent once more: a request that was refused for its credential was not executed. Otherwise nothing is
+ * retried. Never rejects.
+ */
+export async function deliver(link: Link, delivery: Delivery): Promise<Delivered> {
+  const held = link.credential.headers();
+  const attached = held instanceof Promise ? await held : held;
+  if (!attached.ok) return unavailable(attached);
+  const first = await attempt(link, delivery, attached.value);
+  const status = first.reply.kind === "status" || first.reply.kind === "response" ? first.reply.status : undefined;
+  if (status !== 401 || link.credential.renew === undefined) return first;
+  const renewed = await link.credential.renew(attached.value);
+  return renewed.ok ? attempt(link, delivery, renewed.value) : unavailable(renewed);
+}
+
+async function attempt(link: Link, delivery: Delivery, credential: CredentialHeaders): Promise<Delivered> {
+  const id = link.nextId();
+  const { headers, body } = delivery.write(id);
+  const reply = await send({
+    lane: link.pools[delivery.lane],
+    outgoing: { method: delivery.method, path: link.path, headers: [...headers, ...credential], body },
+    id: delivery.expectsAnswer ? id : undefined,
+    bounds: link.bounds,
+    timeoutMs: Math.max(1, delivery.until - link.now()),
+    signal: delivery.signal,
+    onNotification: delivery.onNotification,
+    onRequest: delivery.onRequest,
+  });
+  return { reply, id };
+}
+
+function unavailable({ refusal }: Refused): Delivered {
+  return { reply: { kind: "none", refusal, sent: false, error: undefined }, id: "" };
+}

@@ -1,0 +1,83 @@
+import type { Json } from "../model/json.ts";
+import { refuse } from "../model/refusal.ts";
+import type { Refusal } from "../model/refusal.ts";
+import type { RpcMessage } from "../model/rpc.ts";
+import { parseJsonText } from "../protocol/json/parse.ts";
+import { createSseParser } from "../protocol/sse.ts";
+import { readAnswerMessage, unanswered } from "./read-answer.ts";
+import type { AnswerHead } from "./read-answer.ts";
+import type { Reply } from "./reply.ts";
+import type { SendBounds, SendOptions } from "./send.ts";
+
+/** Reads an event stream until it brings the answer. `push` returns the reply once there is one. */
+export interface EventAnswer {
+  push(chunk: Uint8Array): Reply | undefined;
+}
+
+/**
+ * Events without data (priming events, 2025-11-25 "Sending messages to the server") and events of another type
+ * than `message` carry no message. Responses with a foreign id are passed over: the stream may still bring the
+ * right one. Notifications and requests go to their handlers, in order, as long as the answer has not arrived.
+ */
+export function createEventAnswer(
+  head: AnswerHead,
+  id: string,
+  handlers: Pick<SendOptions, "onNotification" | "onRequest">,
+  bounds: Pick<SendBounds, "eventBytesMax" | "eventsMax" | "batchElementsMax">,
+): EventAnswer {
+  const parser = createSseParser({ eventBytesMax: bounds.eventBytesMax });
+  let events = 0;
+  const take = (message: RpcMessage, bytes: number): Reply | undefined => {
+    switch (message.kind) {
+      case "notification":
+        handlers.onNotification?.(message);
+        return undefined;
+      case "request":
+        handlers.onRequest?.(message);
+        return undefined;
+      case "response":
+        return message.id === id ? { kind: "response", ...head, response: message, bytes } : undefined;
+    }
+  };
+  const read = (data: string): Reply | undefined => {
+    events += 1;
+    if (events > bounds.eventsMax) return tooLarge({ eventsMax: bounds.eventsMax });
+    const parsed = parseJsonText(data);
+    if (!parsed.ok) return unanswered(streamFault(parsed.refusal));
+    const parts = partsOf(parsed.value);
+    if (parts.length > bounds.batchElementsMax) return tooLarge({ batchElementsMax: bounds.batchElementsMax });
+    for (const part of parts) {
+      const message = readAnswerMessage({ ok: true, value: part });
+      if (!message.ok) return unanswered(message.refusal);
+      const reply = take(message.value, Buffer.byteLength(data));
+      if (reply !== undefined) return reply;
+    }
+    return undefined;
+  };
+  return {
+    push(chunk) {
+      const pushed = parser.push(chunk);
+      if (!pushed.ok) return unanswered(streamFault(pushed.refusal));
+      for (const { event, data } of pushed.value) {
+        if (data === "" || event !== "message") continue;
+        const reply = read(data);
+        if (reply !== undefined) return reply;
+      }
+      return undefined;
+    },
+  };
+}
+
+function streamFault(refusal: Refusal): Refusal {
+  if (refusal.code === "UPSTREAM_ANSWER_TOO_LARGE") return refusal;
+  return refuse("UPSTREAM_ANSWER_INVALID", { reason: refusal.code }).refusal;
+}
+
+/** A server of 2025-03-26 may put several messages into one event (that revision, "Batching"). */
+function partsOf(value: Json): readonly Json[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function tooLarge(facts: Readonly<Record<string, number>>): Reply {
+  return unanswered(refuse("UPSTREAM_ANSWER_TOO_LARGE", facts).refusal);
+}

@@ -1,0 +1,77 @@
+import type { Limits } from "../model/limits.ts";
+import type { UpstreamSessionRecords } from "./port.ts";
+
+/**
+ * Which addresses may be dialled: `public` unicast ones; `private` ones too (RFC 1918, RFC 6598, RFC 4193);
+ * or `loopback` alone. Link-local, multicast, reserved and metadata addresses are never dialled.
+ */
+export type Addresses = "public" | "private" | "loopback";
+
+export type CredentialOptions =
+  | { readonly type: "none" }
+  | { readonly type: "static"; readonly headers: Readonly<Record<string, string>> }
+  | ({ readonly type: "clientCredentials" } & ClientCredentialsOptions);
+
+export interface ClientCredentialsOptions {
+  /** The authorization server's exact issuer identifier (RFC 8414 §2). */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** How the client authenticates (RFC 6749 §2.3.1). Default: `client_secret_basic`. */
+  readonly method?: "client_secret_basic" | "client_secret_post" | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  /** The resource indicator (RFC 8707) sent along; absent sends none. */
+  readonly resource?: string | undefined;
+  /** Where the authorization server may be. Default: the upstream's own setting. */
+  readonly addresses?: Addresses | undefined;
+}
+
+/** Milliseconds each. A call's own `timeoutMs` is cut to `callMs`. */
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  /** Longest silence inside an answer that has begun. Comments of an event stream end it. */
+  readonly idleMs: number;
+  readonly callMs: number;
+  readonly probeMs: number;
+}
+
+export interface UpstreamOptions {
+  /** `http:` or `https:`. Plain `http:` reaches private and loopback addresses only. */
+  readonly url: string;
+  /** `auto` asks the upstream with `server/discover`; the others pin the answer. Default: `auto`. */
+  readonly era?: "auto" | "legacy" | "modern" | undefined;
+  /** Default: `public`. */
+  readonly addresses?: Addresses | undefined;
+  /** Default: none. */
+  readonly credential?: CredentialOptions | undefined;
+  readonly connectionsMax?: number | undefined;
+  readonly queueMax?: number | undefined;
+  readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
+}
+
+/** What the room takes in. Nothing else decides what it does. */
+export interface UpstreamsOptions {
+  readonly upstreams: Readonly<Record<string, UpstreamOptions>>;
+  readonly records: UpstreamSessionRecords;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** At least 64 random bits of printable ASCII. */
+  readonly randomId: () => string;
+  /** What the gateway says of itself as a client (`clientInfo`). */
+  readonly gatewayInfo: { readonly name: string; readonly version: string };
+  readonly limits: Limits;
+  /** Structured log: an event's name and facts, which hold no token, body or upstream text. */
+  readonly log: (event: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly observe?: ((sample: UpstreamSample) => void) | undefined;
+}
+
+/** One finished exchange with an upstream, for metrics. */
+export interface UpstreamSample {
+  readonly upstream: string;
+  readonly method: string;
+  readonly outcome: "result" | "error" | "failed" | "unknown";
+  /** The refusal's code when there was no answer. */
+  readonly code: string | undefined;
+  readonly durationMs: number;
+}

@@ -1,0 +1,115 @@
+import { Pool } from "undici";
+import type { Dispatcher } from "undici";
+import { createGuardedConnect } from "./guarded-connect.ts";
+import type { ResolveName } from "./guarded-connect.ts";
+import type { Addresses } from "./options.ts";
+
+/** Somebody who waits for a connection. `start` runs once, when there is one. */
+export interface Turn {
+  start(dispatcher: Dispatcher): void;
+}
+
+/**
+ * Connections of one kind to one upstream, and the queue before them. undici has a queue of its own, without
+ * a bound and without a way out; here a request reaches undici only when a connection is free for it.
+ */
+export interface Lane {
+  /** Starts the turn now, or puts it last in the queue, or finds the queue full. */
+  enter(turn: Turn): "started" | "queued" | "full";
+  /** Takes a turn that has not started out of the queue. */
+  withdraw(turn: Turn): void;
+  /** A turn that started is over: the first of the queue starts. */
+  leave(): void;
+  /** Turns in progress and turns that wait. */
+  readonly load: { readonly started: number; readonly queued: number };
+}
+
+export interface LaneBounds {
+  readonly connectionsMax: number;
+  readonly queueMax: number;
+}
+
+export interface Pools {
+  /** Exchanges that clients wait for. */
+  readonly calls: Lane;
+  /**
+   * What must not wait behind calls: probes, session opening and closing, cancellations, and answers to a
+   * request that an upstream sends while a call occupies a connection.
+   */
+  readonly control: Lane;
+  /** Drops every connection; exchanges in progress end with an error. */
+  close(): Promise<void>;
+}
+
+export interface PoolsOptions {
+  readonly origin: string;
+  readonly addresses: Addresses;
+  readonly connectTimeoutMs: number;
+  readonly idleConnectionMs: number;
+  readonly headerBytesMax: number;
+  readonly calls: LaneBounds;
+  readonly control: LaneBounds;
+  readonly resolve?: ResolveName | undefined;
+}
+
+export function createPools(options: PoolsOptions): Pools {
+  const connect = createGuardedConnect({
+    addresses: options.addresses,
+    clearText: "private",
+    timeoutMs: options.connectTimeoutMs,
+    resolve: options.resolve,
+  });
+  const pool = (connections: number): Pool =>
+    new Pool(options.origin, {
+      connect,
+      connections,
+      pipelining: 1,
+      // Every wait is bounded by the exchange's own timers; undici's would end a long call without a clear cause.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: options.idleConnectionMs,
+      maxHeaderSize: options.headerBytesMax,
+    });
+  const calls = pool(options.calls.connectionsMax);
+  const control = pool(options.control.connectionsMax);
+  return {
+    calls: createLane(calls, options.calls),
+    control: createLane(control, options.control),
+    close: async () => {
+      await Promise.all([calls.destroy(), control.destroy()]);
+    },
+  };
+}
+
+export function createLane(dispatcher: Dispatcher, bounds: LaneBounds): Lane {
+  /** A set keeps the order of insertion, and a turn leaves its middle at no cost. */
+  const queue = new Set<Turn>();
+  let started = 0;
+  return {
+    enter(turn) {
+      if (started < bounds.connectionsMax) {
+        started += 1;
+        turn.start(dispatcher);
+        return "started";
+      }
+      if (queue.size >= bounds.queueMax) return "full";
+      queue.add(turn);
+      return "queued";
+    },
+    withdraw(turn) {
+      queue.delete(turn);
+    },
+    leave() {
+      const next = queue.values().next();
+      if (next.done === true) {
+        started -= 1;
+        return;
+      }
+      queue.delete(next.value);
+      next.value.start(dispatcher);
+    },
+    get load() {
+      return { started, queued: queue.size };
+    },
+  };
+}

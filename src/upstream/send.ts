@@ -1,0 +1,51 @@
+import type { RpcNotification, RpcRequest } from "../model/rpc.ts";
+import type { Lane } from "./pools.ts";
+import type { Reply } from "./reply.ts";
+import { Exchange } from "./exchange.ts";
+
+/** One HTTP request to an upstream. */
+export interface Outgoing {
+  readonly method: "POST" | "DELETE";
+  readonly path: string;
+  /** Names and values in turn, as undici takes them. */
+  readonly headers: readonly string[];
+  readonly body: string | null;
+}
+
+export interface SendBounds {
+  readonly answerBytesMax: number;
+  readonly eventBytesMax: number;
+  readonly eventsMax: number;
+  readonly batchElementsMax: number;
+  /** From the start until the answer's headers, connecting included. */
+  readonly firstByteMs: number;
+  /** Longest silence within the answer's body. */
+  readonly idleMs: number;
+  readonly lingerMs: number;
+}
+
+export interface SendOptions {
+  readonly lane: Lane;
+  readonly outgoing: Outgoing;
+  /** The JSON-RPC id to wait for; undefined when the message expects no answer. */
+  readonly id: string | undefined;
+  readonly bounds: SendBounds;
+  /** From now until the answer is complete, waiting in the queue included. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onNotification?: ((message: RpcNotification) => void) | undefined;
+  /** A request that the upstream sends to the client while it works. */
+  readonly onRequest?: ((message: RpcRequest) => void) | undefined;
+}
+
+/**
+ * Sends one request and reads what comes: a JSON body, or an event stream until it brings the response with
+ * `id`. Nothing is retried and no redirect is followed. Never rejects; what went wrong is a `Reply`.
+ * Aborting `signal` closes the connection.
+ */
+export function send(options: SendOptions): Promise<Reply> {
+  return new Promise((resolve) => {
+    const exchange = new Exchange(options, resolve);
+    exchange.begin();
+  });
+}

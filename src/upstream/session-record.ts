@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, readOwn, readOwnString } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { RecordKey } from "../model/records.ts";
+import { isLegacyRevision } from "../model/revision.ts";
+import { parseJsonText } from "../protocol/json/parse.ts";
+import { writeJson } from "../protocol/json/write.ts";
+import { identityFromInitialize } from "./identity.ts";
+import { isSessionId } from "./legacy-hop.ts";
+import type { LegacyGrant } from "./legacy-hop.ts";
+import type { Link } from "./link.ts";
+import type { OnAccountOf } from "./port.ts";
+
+/**
+ * Whose session it is: the client session's, or without one the principal's. It contains the credential that
+ * opened it, since the upstream knows the session as that one's. Identifiers are digested: a client session's
+ * id is a secret.
+ */
+export function sessionKey(
+  link: Pick<Link, "upstream" | "credential">,
+  { tenant, principalKey, clientSession }: OnAccountOf,
+): RecordKey {
+  const owner = clientSession === undefined ? `p:${digest(principalKey)}` : `c:${digest(clientSession)}`;
+  return ["upstream-session", tenant, link.upstream, link.credential.generation, owner];
+}
+
+/** The session as a store keeps it for other replicas. The owner's digest tells a foreign record apart. */
+export function writeSessionRecord(grant: LegacyGrant, principalKey: string): string {
+  const { id, revision, identity } = grant;
+  const { serverInfo, capabilities, instructions } = identity;
+  const record: JsonObject = { v: 1, owner: digest(principalKey), revision, serverInfo, capabilities };
+  if (id !== undefined) record["id"] = id;
+  if (instructions !== undefined) record["instructions"] = instructions;
+  return writeJson(record);
+}
+
+/**
+ * The session behind a record; undefined when it is not readable, so that a new session is opened, or when
+ * `principalKey` is given and is not the owner's. Not checked: that the upstream still knows it.
+ */
+export function readSessionRecord(
+  text: string,
+  link: Pick<Link, "limits">,
+  principalKey: string | undefined,
+): LegacyGrant | undefined {
+  const parsed = parseJsonText(text);
+  if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
+  const record = parsed.value;
+  if (readOwn(record, "v") !== 1) return undefined;
+  if (principalKey !== undefined && readOwn(record, "owner") !== digest(principalKey)) return undefined;
+  const id = readOwnString(record, "id");
+  const revision = readOwnString(record, "revision");
+  if (revision === undefined || !isLegacyRevision(revision)) return undefined;
+  if (id !== undefined && !isSessionId(id, link)) return undefined;
+  return { id, revision, identity: identityFromInitialize(record, { era: "legacy", revision }) };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
