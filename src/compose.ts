@@ -6,8 +6,7 @@ import { createStrangers, type Strangers } from "./audit/strangers.ts";
 import { protectedResourceMetadata, protectedResourceMetadataUrl } from "./auth/protected-resource.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { createViews } from "./catalog/views.ts";
-import { issuerAliasesOf } from "./config/issuer-aliases.ts";
-import { readPolicyFolder } from "./config/policies.ts";
+import { loadPolicies } from "./cli/load-policies.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Config } from "./config/types.ts";
 import { createOperationsServer } from "./edge/operations-server.ts";
@@ -17,8 +16,7 @@ import type { Gateway, UpstreamTreatment, VirtualServer } from "./gateway/gatewa
 import { columns } from "./gateway/journey.ts";
 import { StartRefused } from "./model/start-refused.ts";
 import { version } from "./model/version.ts";
-import { compilePolicies, type Policy } from "./policy/compile.ts";
-import type { PolicyDocument } from "./policy/language.ts";
+import type { Policy } from "./policy/compile.ts";
 import { createCheckers } from "./schema/checker.ts";
 import type { Store } from "./store/store.ts";
 import type { Recorder } from "./audit/recorder.ts";
@@ -130,23 +128,10 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
 }
 
 function compilePolicy(config: Config): Policy {
-  const documents = policyDocuments(config);
-  const compiled = compilePolicies(documents, {
-    issuerAliases: issuerAliasesOf(config.auth),
-    upstreams: Object.keys(config.upstreams),
-    servers: Object.keys(config.servers),
-    limits: config.limits,
-  });
-  if (compiled.ok) return compiled.policy;
-  throw new StartRefused(compiled.faults.map((fault) => `${fault.path}: ${fault.message}`));
-}
-
-function policyDocuments(config: Config): readonly PolicyDocument[] {
-  if (config.policies === undefined) return [];
-  const folder = readPolicyFolder(config.policies);
-  if (folder.ok) return folder.documents;
+  const policies = loadPolicies(config);
+  if (policies.ok) return policies.policy;
   throw new StartRefused(
-    folder.faults.map((fault) => `${fault.path}: found ${fault.found}, expected ${fault.expected}`),
+    policies.faults.map(({ path, found, expected }) => `${path}: found ${found}, expected ${expected}`),
   );
 }
 

@@ -1,14 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ConfigFault } from "../config/fault.ts";
-import { issuerAliasesOf } from "../config/issuer-aliases.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { readPolicyFolder } from "../config/policies.ts";
 import { systemCode } from "../config/system-code.ts";
-import type { Config } from "../config/types.ts";
 import { limits } from "../model/limits.ts";
-import { compilePolicies, type Policy } from "../policy/compile.ts";
-import type { PolicyFault } from "../policy/language.ts";
+import type { Policy } from "../policy/compile.ts";
+import { loadPolicies } from "./load-policies.ts";
 
 /** Everything a start needs, proven to load. */
 export interface LoadedFile {
@@ -33,15 +30,11 @@ export function loadFile(file: string, env: Environment): ReadConfigFile {
   if (typeof text !== "string") return { ok: false, faults: [text] };
   const loaded = loadConfig({ text, path, env, readFile: readSecretFile });
   if (!loaded.ok) return loaded;
-  const read = loaded.config.policies === undefined ? noPolicies : readPolicyFolder(loaded.config.policies);
-  if (!read.ok) return read;
-  const compiled = compilePolicies(read.documents, namesIn(loaded.config));
-  if (!compiled.ok) return { ok: false, faults: compiled.faults.map(asConfigFault) };
-  const warnings = [...loaded.warnings, ...compiled.warnings.map(asConfigFault)];
-  return { ok: true, loaded, policy: compiled.policy, policyFiles: read.documents.length, warnings };
+  const policies = loadPolicies(loaded.config);
+  if (!policies.ok) return policies;
+  const { policy, files: policyFiles } = policies;
+  return { ok: true, loaded, policy, policyFiles, warnings: [...loaded.warnings, ...policies.warnings] };
 }
-
-const noPolicies = { ok: true, documents: [] } as const;
 
 function readText(path: string): string | ConfigFault {
   try {
@@ -62,16 +55,4 @@ function readBounded(path: string, bytesMax: number): string {
   if (!status.isFile()) throw Object.assign(new Error("not a regular file"), { code: "not a regular file" });
   if (status.size > bytesMax) throw Object.assign(new Error("too large"), { code: `over ${bytesMax} bytes` });
   return readFileSync(path, "utf8");
-}
-
-function namesIn({ auth, upstreams, servers }: Config): {
-  issuerAliases: readonly string[];
-  upstreams: readonly string[];
-  servers: readonly string[];
-} {
-  return { issuerAliases: issuerAliasesOf(auth), upstreams: Object.keys(upstreams), servers: Object.keys(servers) };
-}
-
-function asConfigFault({ path, found, expected, message }: PolicyFault): ConfigFault {
-  return { path, found, expected: `${expected} (${message})`, rule: "policy" };
 }

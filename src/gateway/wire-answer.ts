@@ -131,11 +131,6 @@ function toldCode(code: RefusalCode): RefusalCode {
   return code === "SESSION_NOT_YOURS" ? "SESSION_UNKNOWN" : code;
 }
 
-/** Whose session it is stays inside: another principal's is answered like none at all. */
-function shownCode(code: RefusalCode): RefusalCode {
-  return code === "SESSION_NOT_YOURS" ? "SESSION_UNKNOWN" : code;
-}
-
 /** Codes -32000 to -32019 are never emitted in the modern era. */
 function rpcCodeFor(rule: WireRule, context: RefusalContext): number {
   const reserved = rule.rpcCode <= -32000 && rule.rpcCode >= -32019;
