@@ -4,7 +4,6 @@
 export const metaPrefix = "io.sallyport/";
 export const storeKeyPrefix = "sallyport";
 export const metricPrefix = "sallyport_";
-export const auditSchemaVersion = 1;
 
 /** Server names that would collide with the gateway's own routes. */
 export const reservedServerNames: readonly string[] = [
@@ -22,5 +21,4 @@ export const protocolVersionMetaKey = "io.modelcontextprotocol/protocolVersion";
 export const clientInfoMetaKey = "io.modelcontextprotocol/clientInfo";
 export const clientCapabilitiesMetaKey = "io.modelcontextprotocol/clientCapabilities";
 export const serverInfoMetaKey = "io.modelcontextprotocol/serverInfo";
-export const subscriptionIdMetaKey = "io.modelcontextprotocol/subscriptionId";
 export const logLevelMetaKey = "io.modelcontextprotocol/logLevel";

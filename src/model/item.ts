@@ -9,10 +9,6 @@ export interface ItemIdentity {
   readonly name: string;
 }
 
-export function itemKey(item: ItemIdentity): string {
-  return JSON.stringify([item.upstream, item.kind, item.name]);
-}
-
 /** An item as the catalog holds it. */
 export interface Item extends ItemIdentity {
   /** The upstream's definition as it arrived, unknown keys included. */

@@ -52,7 +52,6 @@ export const limits = {
   upstreamProbeTimeoutMs: 10_000,
   upstreamListTimeoutMs: 15_000,
   upstreamConnectionsMax: 64,
-  upstreamStreamConnectionsMax: 1_024,
   upstreamQueueMax: 1_000,
   upstreamAnswerBytesMax: 10_485_760,
   upstreamEventBytesMax: 10_485_760,
