@@ -37,28 +37,24 @@ export function openCatalog(of: { config: Config; upstreams: Upstreams; evidence
     read: (upstream, signal) => fetchUpstream(upstream, { source, clean: cleanDefinition, bounds: limits }, signal),
     now: Date.now,
     bounds: limits,
-    onReading: reporter(of),
+    onReading: reporter(of, limits.uriCharsMax),
   });
   return createCatalog({ servers: serverShapes(of.config), snapshots });
 }
 
 /**
  * One event per item with new findings, and a line of log that carries its reference: nobody was refused
- * anything, so nobody else could tell the operator of it.
+ * anything, so nobody else could tell the operator of it. An unsafe name may be of any length, so it is cut.
  */
-function reporter({ evidence, log }: { evidence: Evidence; log: Log }): (reading: Reading) => void {
+function reporter(of: { evidence: Evidence; log: Log }, nameCharsMax: number): (reading: Reading) => void {
+  const { evidence, log } = of;
   const ref = createRef(randomBytes);
   return ({ upstream, refusal, noticed }) => {
     if (refusal !== undefined)
       log.warn("catalog.unread", { upstream, code: refusal.code, ...refusal.facts }, refusal.cause);
     for (const { kind, name, digest, findings } of noticed) {
-      const event = {
-        type: "noticed",
-        ref: ref(),
-        tenant: "",
-        item: { upstream, kind, name, digest },
-        findings,
-      } as const;
+      const item = { upstream, kind, name: name.slice(0, nameCharsMax), digest };
+      const event = { type: "noticed", ref: ref(), tenant: "", item, findings } as const;
       evidence.record(event);
       log.warn("catalog.noticed", { ref: event.ref, upstream, kind, findings: findings.map((found) => found.kind) });
     }

@@ -247,12 +247,15 @@ function operationsOf(rooms: Rooms, configuration: string, draining: () => boole
   });
 }
 
-/** Reads every upstream once before serving. One that cannot be read now is met again while serving. */
+/**
+ * Reads every upstream once before serving. One that cannot be read now is met again while serving; an
+ * item that one upstream lists twice is that upstream's fault alone, and withheld without stopping a start.
+ */
 async function refuseCollisions(rooms: Rooms, servers: ReadonlyMap<string, VirtualServer>): Promise<void> {
   const tables = await Promise.all([...servers.keys()].map(async (server) => rooms.catalog.table(server)));
   const collided = tables.flatMap((table) =>
     table.entries
-      .filter((entry) => entry.withheld?.code === "CATALOG_ITEM_COLLIDED")
+      .filter(({ withheld }) => withheld?.code === "CATALOG_ITEM_COLLIDED" && withheld.facts["fault"] === undefined)
       .map(
         ({ item, exposed }) =>
           `servers.${table.server}: ${item.kind} ${exposed} of upstream ${item.upstream} collides; give it a prefix, rename or hide it`,
@@ -268,7 +271,8 @@ async function shutDown(rooms: Rooms, ...servers: readonly FastifyInstance[]): P
   const cut = setTimeout(() => {
     for (const { server } of servers) server.closeAllConnections();
   }, rooms.config.limits.drainMs);
-  await Promise.all(servers.map(async (server) => server.close()));
+  // In order: the operations listener answers, and says that it drains, until the public one is closed.
+  for (const server of servers) await server.close();
   clearTimeout(cut);
   await rooms.upstreams.close();
   rooms.strangers.close();

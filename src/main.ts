@@ -14,6 +14,13 @@ const output: Output = {
   err: (line) => process.stderr.write(`${line}\n`),
 };
 
+// `sallyport why … | head`: who reads has enough, and that is no failure. What is written later is lost as well.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
 /** The only reading of the environment: configuration names the variables it wants. */
 const env = (name: string): string | undefined => environment[name];
 

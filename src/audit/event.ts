@@ -18,7 +18,6 @@ export interface AuditEvent {
   readonly digests: { readonly configuration: string; readonly policy: string; readonly lock: string };
   readonly type:
     | "listed"
-    | "authorized"
     | "denied"
     | "attempted"
     | "returned"
@@ -26,7 +25,7 @@ export interface AuditEvent {
     | "refused"
     | "unknown"
     | "session"
-    | "drift"
+    | "noticed"
     | "strangers"
     | "administration";
   /** Short reference a caller may quote; `sallyport why REF` finds every event that carries it. */

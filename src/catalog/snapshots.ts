@@ -1,7 +1,8 @@
 import type { Result } from "../model/result.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { canonicalJson } from "../protocol/json/canonical.ts";
-import type { UpstreamCatalog } from "./fetch-upstream.ts";
+import type { CatalogItem, UpstreamCatalog } from "./fetch-upstream.ts";
+import { newlyNoticed } from "./noticed.ts";
 
 /** What an upstream offers. The object is replaced only when its content changed, so identity tells change. */
 export interface Snapshot extends UpstreamCatalog {
@@ -22,6 +23,15 @@ export interface SnapshotBounds {
 }
 
 export type ReadUpstream = (upstream: string, signal: AbortSignal) => Promise<Result<UpstreamCatalog>>;
+
+/** What came of reading an upstream's lists. */
+export interface Reading {
+  readonly upstream: string;
+  /** Why the lists were not had. */
+  readonly refusal: Refusal | undefined;
+  /** Items with findings that the reading before did not have. */
+  readonly noticed: readonly CatalogItem[];
+}
 
 export interface Snapshots {
   /** The snapshot that may be served now, or undefined; starts a reading when it is old or absent. */
@@ -47,7 +57,7 @@ export function createSnapshots(options: {
   read: ReadUpstream;
   now: () => number;
   bounds: SnapshotBounds;
-  onReading?: (upstream: string, refusal: Refusal | undefined) => void;
+  onReading?: (reading: Reading) => void;
 }): Snapshots {
   const slots = new Map<string, Slot>();
   const slotOf = (upstream: string): Slot => {
@@ -89,15 +99,17 @@ async function readInto(upstream: string, slot: Slot, options: Parameters<typeof
   const answer = await options
     .read(upstream, signal)
     .catch((cause: unknown) => refuse("INTERNAL_FAULT", { upstream }, { cause }));
+  let noticed: readonly CatalogItem[] = [];
   if (answer.ok) {
     const read = { ...answer.value, upstream };
+    noticed = newlyNoticed(slot.snapshot?.items ?? [], read.items);
     if (slot.snapshot === undefined || !sameContent(slot.snapshot, read)) slot.snapshot = read;
     slot.fetchedAt = options.now();
     slot.failure = undefined;
   } else {
     slot.failure = { refusal: answer.refusal, at: options.now() };
   }
-  options.onReading?.(upstream, answer.ok ? undefined : answer.refusal);
+  options.onReading?.({ upstream, refusal: answer.ok ? undefined : answer.refusal, noticed });
 }
 
 function sameContent(one: Snapshot, other: Snapshot): boolean {

@@ -6,6 +6,8 @@ import type { Entry, ServerTable } from "./table.ts";
 export interface View {
   readonly table: ServerTable;
   readonly visible: ReadonlySet<Entry>;
+  /** The same by kind, in the order of the table. */
+  readonly visibleBy: Readonly<Record<ItemKind, readonly Entry[]>>;
   /** Written text by whatever key the caller chooses, made once per view. */
   listText(key: string, write: () => string): string;
 }
@@ -63,7 +65,14 @@ function makeView(request: ViewRequest): View {
     if (text === undefined) texts.set(key, (text = write()));
     return text;
   };
-  return { table: request.table, visible, listText };
+  const ofKind = (kind: ItemKind): Entry[] => [...visible].filter((entry) => entry.item.kind === kind);
+  const visibleBy = {
+    tool: ofKind("tool"),
+    prompt: ofKind("prompt"),
+    resource: ofKind("resource"),
+    template: ofKind("template"),
+  };
+  return { table: request.table, visible, visibleBy, listText };
 }
 
 /** A remembered token yields the same principal object, so this is computed once per token. */
@@ -76,8 +85,4 @@ function facetsOf(principal: Principal): string {
     facets.set(principal, (text = JSON.stringify([key, issuerAlias, groups, scopes, claims])));
   }
   return text;
-}
-
-export function visibleOf(view: View, kind: ItemKind): Entry[] {
-  return view.table.entries.filter((entry) => entry.item.kind === kind && view.visible.has(entry));
 }

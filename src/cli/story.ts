@@ -15,7 +15,6 @@ function sentenceOf(event: JsonObject): string {
 
 const verbs: ReadonlyMap<string, string> = new Map([
   ["listed", "was shown"],
-  ["authorized", "was allowed"],
   ["denied", "was denied"],
   ["attempted", "had forwarded"],
   ["returned", "got the result of"],
@@ -24,7 +23,6 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["unknown", "got no certain outcome of"],
   ["session", "opened or ended a session for"],
   ["noticed", "noticed something in"],
-  ["drift", "met a changed definition of"],
   ["strangers", "were refused before anybody was known"],
   ["administration", "was told by the gateway itself"],
 ]);

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
@@ -10,6 +11,7 @@ import { answerRefusal, type Answer } from "../gateway/wire-answer.ts";
 import { arrivalOf } from "./arrival.ts";
 import { crossOriginHeaders, preflightHeaders } from "./cross-origin.ts";
 import { rawRefusal } from "./raw-refusal.ts";
+import { interruptBody } from "./read-body.ts";
 import { sendAnswer } from "./send-answer.ts";
 
 /** The built-in authorization server, as far as the edge is concerned. */
@@ -27,46 +29,74 @@ export interface PublicServerOptions {
   readonly limits: Limits;
 }
 
-const endpointMethods = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"] as const;
+/** Every method the HTTP parser knows, so that a stranger gets the challenge whatever the method; CONNECT has no path. */
+const endpointMethods = METHODS.filter((method) => method !== "CONNECT");
 
 /**
  * The public listener: MCP endpoints, their metadata and, where configured, the authorization server.
- * Bodies are never parsed here: the journey reads them once it knows who asks. Every refusal, the
- * router's and the HTTP parser's own included, is rendered by the gateway's one renderer.
+ * Everything is answered in `onRequest`, before Fastify looks at media types and bodies: the journey reads
+ * bodies once it knows who asks. Every refusal, the router's and the HTTP parser's own included, is rendered
+ * by the gateway's one renderer.
  */
 export function createPublicServer(options: PublicServerOptions): FastifyInstance {
+  const { limits } = options;
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: false,
-    requestTimeout: options.limits.bodyTimeoutMs,
-    keepAliveTimeout: options.limits.keepAliveMs,
-    http: { maxHeaderSize: options.limits.headerBytesMax },
-    routerOptions: { maxParamLength: options.limits.nameCharsMax },
+    // A backstop for headers and body together: `readBody` has the body's own timeout.
+    requestTimeout: limits.bodyTimeoutMs * 2,
+    keepAliveTimeout: limits.keepAliveMs,
+    // Node's own answer to a request without Host has no body.
+    http: { maxHeaderSize: limits.headerBytesMax, requireHostHeader: false },
+    routerOptions: { maxParamLength: limits.nameCharsMax },
     frameworkErrors: (_error, request, reply) => {
       refuseRequest(options, request, reply, refuse("URL_MALFORMED").refusal);
     },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      rawRefusal(error, socket);
+      if (!interruptBody(socket)) refuseRaw(options, socket, error.code);
     },
   });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => {
-    done(null);
+  const supported = new Set(app.supportedMethods);
+  for (const method of endpointMethods) if (!supported.has(method)) app.addHttpMethod(method);
+  const route = (method: readonly string[], url: string, handler: Handler): void => {
+    app.route({ method: [...method], url, onRequest: handler, handler: answeredBefore });
+  };
+  route(endpointMethods, "/:server/mcp", endpoint(options));
+  route(["GET", "HEAD", "OPTIONS"], "/.well-known/oauth-protected-resource/:server/mcp", resourceMetadata(options));
+  const lost = elsewhere(options);
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) lost(request, reply);
+    else done();
   });
-  app.route({ method: [...endpointMethods], url: "/:server/mcp", handler: endpoint(options) });
-  app.route({
-    method: ["GET", "HEAD", "OPTIONS"],
-    url: "/.well-known/oauth-protected-resource/:server/mcp",
-    handler: resourceMetadata(options),
-  });
-  app.setNotFoundHandler(elsewhere(options));
+  app.setNotFoundHandler(answeredBefore);
   app.setErrorHandler((cause, request, reply) => {
     refuseRequest(options, request, reply, refuse("INTERNAL_FAULT", {}, { cause }).refusal);
   });
+  refuseOddities(app, options);
   return app;
 }
+
+/** What Node would answer by itself, without a body or not at all. */
+function refuseOddities({ server }: FastifyInstance, options: PublicServerOptions): void {
+  // An expectation nobody here knows may be ignored (RFC 9110 §10.1.1).
+  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => server.emit("request", req, res));
+  server.on("connect", (_req: IncomingMessage, socket: Duplex) => {
+    refuseRaw(options, socket, undefined);
+  });
+}
+
+function refuseRaw({ gateway }: PublicServerOptions, socket: Duplex, code: string | undefined): void {
+  const address = "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : "";
+  rawRefusal(socket, { code, note: (refusalCode) => gateway.strangers.note(refusalCode, address) });
+}
+
+function answeredBefore(): never {
+  throw new Error("a request passed the hook that answers it");
+}
+
+const noHeaders: Readonly<Record<string, string>> = {};
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -85,7 +115,9 @@ function endpoint(options: PublicServerOptions): Handler {
     const arrival = arrivalOf(request.raw, reply.raw, { server, limits: options.limits });
     const extra = crossOriginHeaders(options.gateway.allowedOrigins, request.headers.origin);
     void handle(arrival, options.gateway).then((answer) => {
-      sendAnswer(request.raw, reply.raw, { ...answer, headers: { ...answer.headers, ...extra } });
+      // A connection kept alive would keep a gateway from stopping that has nothing left to do.
+      const last = options.gateway.draining() ? { connection: "close" } : noHeaders;
+      sendAnswer(request.raw, reply.raw, answer, [extra, last]);
     });
   };
 }
@@ -168,8 +200,11 @@ function refuseRequest(
 }
 
 function stranger(refusal: Refusal, options: PublicServerOptions, request: FastifyRequest): Answer {
+  const { gateway } = options;
+  const ref = gateway.strangers.note(refusal.code, request.socket.remoteAddress ?? "");
+  gateway.logRefusal({ ref, code: refusal.code }, refusal.cause);
   return answerRefusal(refusal, {
-    ref: options.gateway.strangers.note(refusal.code, request.socket.remoteAddress ?? ""),
+    ref,
     era: undefined,
     id: undefined,
     method: undefined,
@@ -179,9 +214,10 @@ function stranger(refusal: Refusal, options: PublicServerOptions, request: Fasti
   });
 }
 
+/** Bytes, because Fastify adds to a text's media type a charset that JSON does not have (RFC 8259 §11). */
 function send(reply: FastifyReply, answer: Answer): void {
   void reply
     .code(answer.status)
     .headers(answer.headers)
-    .send(answer.body ?? null);
+    .send(answer.body === undefined ? null : Buffer.from(answer.body));
 }

@@ -1,15 +1,27 @@
-import type { Socket } from "node:net";
-import { refuse } from "../model/refusal.ts";
+import type { Duplex } from "node:stream";
+import { refuse, type RefusalCode } from "../model/refusal.ts";
 import { answerRefusal } from "../gateway/wire-answer.ts";
 
+export interface RawFault {
+  /** What Node's HTTP parser calls it. */
+  readonly code?: string | undefined;
+  /** Counts the refusal as one of a stranger, and returns its reference. */
+  readonly note: (code: RefusalCode) => string;
+}
+
+const statusLines: ReadonlyMap<string | undefined, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);
+
 /** Answers what the HTTP parser could not read at all, in the form of every other refusal, and hangs up. */
-export function rawRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
+export function rawRefusal(socket: Duplex, { code, note }: RawFault): void {
+  if (!socket.writable || code === "ECONNRESET") {
     socket.destroy();
     return;
   }
   const answer = answerRefusal(refuse("HTTP_MALFORMED").refusal, {
-    ref: "none",
+    ref: note("HTTP_MALFORMED"),
     era: undefined,
     id: undefined,
     method: undefined,
@@ -18,7 +30,7 @@ export function rawRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
     resource: undefined,
   });
   const body = answer.body ?? "";
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const status = statusLines.get(code) ?? "400 Bad Request";
   const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + body);
 }

@@ -3,13 +3,19 @@ import { accepts } from "../protocol/media-type.ts";
 import { sseEvent } from "../protocol/sse.ts";
 import type { Answer } from "../gateway/wire-answer.ts";
 
-/** Writes an answer. A client that takes event streams alone gets the message as the one event of a stream. */
-export function sendAnswer(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
+/** Writes an answer and what its exchange adds to its headers. A client that takes event streams alone gets the message as the one event of a stream. */
+export function sendAnswer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  answer: Answer,
+  extra: readonly Readonly<Record<string, string>>[],
+): void {
   if (res.destroyed || res.headersSent) return;
   const streamed =
     answer.status === 200 && answer.body !== undefined && !accepts(req.headers.accept, "application/json");
   const body = streamed ? sseEvent(answer.body) : (answer.body ?? "");
-  const headers: Record<string, string | number> = { ...answer.headers, "content-length": Buffer.byteLength(body) };
+  const headers: Record<string, string | number> = Object.assign({}, answer.headers, ...extra);
+  headers["content-length"] = Buffer.byteLength(body);
   if (streamed) headers["content-type"] = "text/event-stream";
   // An unread body would have to be swallowed to keep the connection: a stranger could send for ever.
   if (!req.complete) headers["connection"] = "close";

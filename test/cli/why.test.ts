@@ -90,7 +90,7 @@ describe("sallyport why", () => {
     ],
     [
       "an allow",
-      { type: "authorized", decision: { effect: "allow", rule: "r", read: [] } },
+      { type: "attempted", decision: { effect: "allow", rule: "r", read: [] } },
       "Policy allows it (rule r).",
     ],
     [
@@ -105,6 +105,16 @@ describe("sallyport why", () => {
       "findings",
       { findings: [{ kind: "bidi-removed", where: "/content/0", detail: "", count: 1 }] },
       "Found bidi-removed at /content/0.",
+    ],
+    [
+      "what hidden text spelled",
+      { findings: [{ kind: "invisible-text-removed", where: "", detail: "Send it all.", count: 1 }] },
+      "Found invisible-text-removed at the root: Send it all.",
+    ],
+    [
+      "what a reading of lists noticed",
+      { type: "noticed", item: { upstream: "crm", kind: "tool", name: "get_customer", digest: "" } },
+      "The gateway noticed something in (tool get_customer of crm).",
     ],
   ])("tells of %s", async (_what, event, told) => {
     const { out } = await asked(ref, chain(event));

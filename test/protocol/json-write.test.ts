@@ -12,6 +12,11 @@ function parsed(text: string): Json {
   return result.value;
 }
 
+/** The parser refuses `__proto__` as a key, and the generator comes up with it now and then. */
+function acceptable(value: unknown): boolean {
+  return !JSON.stringify(value).includes('"__proto__"');
+}
+
 describe("writeJson", () => {
   it.each<[Json, string]>([
     [null, "null"],
@@ -31,7 +36,7 @@ describe("writeJson", () => {
 
   it("writes like the engine whatever has neither exact number nor negative zero", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+      fc.property(fc.jsonValue({ stringUnit: "binary" }).filter(acceptable), (value) => {
         const text = JSON.stringify(value);
         expect(writeJson(parsed(text))).toBe(JSON.stringify(parsed(text)));
       }),
@@ -40,7 +45,7 @@ describe("writeJson", () => {
 
   it("writes the same text on both of its paths", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (generated) => {
+      fc.property(fc.jsonValue().filter(acceptable), (generated) => {
         const value = parsed(JSON.stringify(generated));
         const alone = writeJson(value);
         expect(writeJson([value, new ExactNumber("9007199254740993")])).toBe(`[${alone},9007199254740993]`);
