@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { alice, startInterop } from "./interop-gateway.ts";
+import type { InteropGateway } from "./interop-gateway.ts";
+import { createPerson } from "./person.ts";
+import { rejection } from "./rejection.ts";
+import { connect, kinds } from "./sdk-clients.ts";
+import type { Connected, Loose } from "./sdk-clients.ts";
+
+let interop: InteropGateway;
+
+beforeAll(async () => {
+  interop = await startInterop();
+});
+
+afterAll(async () => {
+  await interop.stop();
+});
+
+/** What server-everything offers and the gateway does not carry: it is refused or left out, never half done. */
+describe.each(kinds)("SDK client %s in front of server-everything", (kind) => {
+  const isModern = kind === "v2 auto" || kind === "v2 pinned";
+  let client: Connected;
+
+  beforeAll(async () => {
+    client = await connect(kind, interop.url("everything"), createPerson(alice));
+  });
+
+  afterAll(() => client.close());
+
+  it("is offered no completion, and refused it", async () => {
+    const error = await rejection(client.complete("completable-prompt", { name: "department", value: "E" }));
+    if (isModern) expect(error).toMatchObject({ code: "CLIENT_HTTP_NOT_IMPLEMENTED", data: { status: 404 } });
+    else expect(error).toMatchObject({ code: -32601, data: { refusal: "RPC_METHOD_UNKNOWN" } });
+  });
+
+  it.skipIf(isModern)("is refused subscriptions and log levels", async () => {
+    const refused = { code: -32601, data: { refusal: "RPC_METHOD_UNKNOWN" } };
+    const uri = "demo://resource/static/document/features.md";
+    expect(await rejection(client.subscribe(uri))).toMatchObject(refused);
+    expect(await rejection(client.setLoggingLevel("debug"))).toMatchObject(refused);
+  });
+
+  it("gets the result of a call that it wanted progress of, and no progress", async () => {
+    const seen: unknown[] = [];
+    const options = { onprogress: (progress: unknown) => void seen.push(progress) };
+    const result = await client.callTool("trigger-long-running-operation", { duration: 0.2, steps: 2 }, options);
+    expect(result).toMatchObject({ content: [{ text: expect.stringMatching(/^Long running/) as string }] });
+    expect(seen).toEqual([]);
+  });
+
+  it("goes on after a call that it gave up", async () => {
+    const slow = client.callTool("trigger-long-running-operation", { duration: 3, steps: 1 }, { timeout: 100 });
+    expect((await rejection(slow)).message).toMatch(/Request timed out/);
+    expect(await client.callTool("echo", { message: "still here" })).toMatchObject({
+      content: [{ text: "Echo: still here" }],
+    });
+  });
+
+  it("sees a tool that runs as a task only, and cannot run it", async () => {
+    expect((await client.listTools()).map(({ name }) => name)).toContain("simulate-research-query");
+    const call = client.callTool("simulate-research-query", { topic: "gates", ambiguous: false });
+    // v1 reads `execution` in the definition and does not ask.
+    if (kind === "v1") expect(await rejection(call)).toMatchObject({ code: -32600 });
+    else expect(await call).toMatchObject({ isError: true });
+  });
+
+  it("is not shown the tools that server-everything keeps for clients that can be asked", async () => {
+    const names = (await client.listTools()).map(({ name }) => name);
+    expect(names).not.toContain("get-roots-list");
+    expect(names).not.toContain("trigger-elicitation-request");
+    expect(names).not.toContain("trigger-sampling-request");
+  });
+
+  it("can follow a link of a result that a template covers", async () => {
+    const { content } = await client.callTool("get-resource-links", { count: 2 });
+    const links = (content as Loose[]).filter(({ type }) => type === "resource_link");
+    expect(links.map(({ uri }) => uri)).toEqual(["demo://resource/dynamic/blob/1", "demo://resource/dynamic/text/2"]);
+    for (const { uri } of links) {
+      const read = await client.readResource(String(uri));
+      expect(read["contents"]).toMatchObject([{ uri }]);
+    }
+  });
+
+  it("cannot follow a link to what only its own session has", async () => {
+    const args = { name: "note.gz", data: "data:text/plain,hello", outputType: "resourceLink" };
+    const { content } = await client.callTool("gzip-file-as-resource", args);
+    const [link] = content as Loose[];
+    expect(link).toMatchObject({ type: "resource_link", uri: "demo://resource/session/note.gz" });
+    const error = await rejection(client.readResource(String(link!["uri"])));
+    expect(error).toMatchObject({ data: { uri: "demo://resource/session/note.gz" } });
+  });
+
+  it.runIf(isModern)("refuses by itself what the modern revision has not", async () => {
+    const unsupported = { code: "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION" };
+    expect(await rejection(client.ping())).toMatchObject(unsupported);
+    expect(await rejection(client.setLoggingLevel("debug"))).toMatchObject(unsupported);
+  });
+});
