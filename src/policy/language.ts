@@ -39,6 +39,6 @@ export const itemKinds: readonly ItemKind[] = ["tool", "prompt", "resource", "te
 export const whatFields: readonly string[] = ["anything", "server", "upstream", ...itemKinds];
 
 /** Rule ids and policy names: they are log fields and audit fields, so they stay plain and short. */
-export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+export const namePattern: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** Scope tokens (RFC 6749 §3.3): printable ASCII without space, quotation mark and backslash. */
-export const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+export const scopePattern: RegExp = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;

@@ -13,7 +13,7 @@ export const resource = "https://gw.test/support/mcp";
 export const issuer = "https://login.test/realm";
 /** A whole second, so that boundaries are sharp. */
 export const start = 1_800_000_000_000;
-export const startSeconds = start / 1000;
+export const startSeconds: number = start / 1000;
 
 /** The claims of a good access token. */
 export const goodClaims: JWTPayload = {
