@@ -6,13 +6,36 @@ import tseslint from "typescript-eslint";
 const impure = {
   "no-restricted-imports": [
     "error",
-    { patterns: ["fastify", "fastify/*", "undici", "ioredis", "pino", "prom-client", "jose", "node:http", "node:https", "node:fs*", "node:net"] },
+    {
+      patterns: [
+        "fastify",
+        "fastify/*",
+        "undici",
+        "ioredis",
+        "pino",
+        "prom-client",
+        "jose",
+        "node:http",
+        "node:https",
+        "node:fs*",
+        "node:net",
+      ],
+    },
   ],
   "no-restricted-syntax": [
     "error",
-    { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: "A pure room takes `now` as an argument." },
-    { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: "A pure room takes `now` as an argument." },
-    { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: "A pure room takes randomness as an argument." },
+    {
+      selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+      message: "A pure room takes `now` as an argument.",
+    },
+    {
+      selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+      message: "A pure room takes `now` as an argument.",
+    },
+    {
+      selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+      message: "A pure room takes randomness as an argument.",
+    },
   ],
 };
 
@@ -31,6 +54,8 @@ export default tseslint.config(
       "@typescript-eslint/no-unsafe-type-assertion": "error",
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/prefer-readonly": "error",
+      // Isolated declarations ask for types that this rule calls trivial.
+      "@typescript-eslint/no-inferrable-types": "off",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
       "n/prefer-node-protocol": "error",
       "n/no-process-env": "error",
