@@ -105,7 +105,7 @@ function pageOf(answer: UpstreamAnswer, of: { upstream: string; method: string; 
   if (!Array.isArray(definitions))
     return refuse("UPSTREAM_ANSWER_INVALID", { upstream, method, fault: `${key} is no array` });
   const objects = definitions.filter((definition): definition is JsonObject => isJsonObject(definition));
-  return ok({ definitions: objects, nextCursor: readOwnString(result.value, "nextCursor") });
+  return ok({ definitions: objects, nextCursor: readOwnString(result.value, "nextCursor"), bytes: answer.bytes });
 }
 
 export function serverShapes(config: Config): ServerShape[] {

@@ -107,7 +107,7 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     log,
     metrics,
     streams,
-    digests: { configuration: loaded.digest, policy: policy.digest, lock: "" },
+    digests: { configuration: loaded.digest, lock: "", policy: policy.digest },
   });
   const upstreams = openUpstreams({ config, log, metrics, store });
   const signIn = await createSignIn({ config, store, log });

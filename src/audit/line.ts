@@ -9,10 +9,60 @@ export type UnsealedEvent = Omit<AuditEvent, "hash">;
 
 /** The canonical text (RFC 8785) that an event's hash covers: all of it but the hash. */
 export function bodyOf(event: UnsealedEvent): string {
-  const text = canonicalJson(asJson(event));
+  const text = canonicalMembers(asJson(event));
   // A lone surrogate (a token's `sub` may hold one) is written escaped, and strict readers refuse it.
   return text.includes("\\ud") ? canonicalJson(wellFormed(asJson(event))) : text;
 }
+
+/** `canonicalJson` of an event, whose names need neither be sorted nor escaped: 7 µs against 13 for a call. */
+function canonicalMembers(event: JsonObject): string {
+  let text = "";
+  for (const [name, key] of members) {
+    const value = event[name];
+    if (value !== undefined) text += `${key}${canonicalJson(value)}`;
+  }
+  return `{${text.slice(1)}}`;
+}
+
+/** The compiler holds this table to the members of an event: one that is missing here would be left out of evidence. */
+const memberTable: Readonly<Record<keyof UnsealedEvent, true>> = {
+  argumentsBytes: true,
+  argumentsDigest: true,
+  at: true,
+  client: true,
+  decision: true,
+  digestKey: true,
+  digests: true,
+  durationMs: true,
+  exposedName: true,
+  findings: true,
+  item: true,
+  listed: true,
+  loss: true,
+  method: true,
+  outcome: true,
+  prev: true,
+  principal: true,
+  read: true,
+  ref: true,
+  refusal: true,
+  replica: true,
+  resultBytes: true,
+  resultDigest: true,
+  seq: true,
+  server: true,
+  shortened: true,
+  strangers: true,
+  tenant: true,
+  type: true,
+  upstreamHop: true,
+  upstreamMs: true,
+  v: true,
+};
+
+const members = Object.keys(memberTable)
+  .sort()
+  .map((name) => [name, `,${JSON.stringify(name)}:`] as const);
 
 /** SHA-256 (hex) over an event's body. */
 export function hashOfBody(body: string): string {
@@ -22,19 +72,6 @@ export function hashOfBody(body: string): string {
 /** An event's line, without the line break: its hash, then its body. */
 export function lineFrom(body: string, hash: string): string {
   return `{"hash":"${hash}",${body.slice(1)}`;
-}
-
-/** Lines that the recorder made for the hash, so that no sink serialises an event again (4 µs each). */
-const lines = new WeakMap<AuditEvent, string>();
-
-export function rememberLine(event: AuditEvent, line: string): void {
-  lines.set(event, line);
-}
-
-/** The line of an event: the very text that was hashed. */
-export function lineOf(event: AuditEvent): string {
-  const { hash, ...unsealed } = event;
-  return lines.get(event) ?? lineFrom(bodyOf(unsealed), hash);
 }
 
 function asJson(event: UnsealedEvent): JsonObject {

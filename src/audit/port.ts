@@ -3,8 +3,11 @@ import type { AuditEvent } from "./event.ts";
 /** One place where evidence goes. */
 export interface AuditSink {
   readonly name: string;
-  /** Writes events in order; resolves when they are as durable as this sink makes them. Rejects when it cannot. */
-  write(events: readonly AuditEvent[]): Promise<void>;
+  /**
+   * Writes events in order, each as its line without the line break; resolves when they are as durable as this
+   * sink makes them. Rejects when it cannot.
+   */
+  write(lines: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 

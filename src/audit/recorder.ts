@@ -123,8 +123,8 @@ class BatchingRecorder implements Recorder {
     this.#soon = undefined;
     const pending = this.#pending;
     this.#pending = [];
-    const events = pending.map((stamped) => this.#chain.seal(stamped));
-    for (const queue of this.#queues) queue.offer(events);
+    const lines = pending.map((stamped) => this.#chain.seal(stamped));
+    for (const queue of this.#queues) queue.offer(lines);
   }
 
   #queueFor({ sink, required }: EvidenceOptions["sinks"][number]): SinkQueue {

@@ -1,4 +1,3 @@
-import type { AuditEvent } from "./event.ts";
 import type { AuditSink } from "./port.ts";
 
 export interface SinkQueueOptions {
@@ -21,8 +20,8 @@ export interface SinkQueue {
   depth(): number;
   /** False while the last write failed or has taken too long. */
   healthy(): boolean;
-  /** Takes events; those for which the queue has no room count as lost. */
-  offer(events: readonly AuditEvent[]): void;
+  /** Takes events as lines; those for which the queue has no room count as lost. */
+  offer(lines: readonly string[]): void;
   /** Counts an event as lost that was never offered. */
   miss(): void;
   /** Resolves true once `total` events since the start are written, false as soon as the sink fails. */
@@ -43,7 +42,7 @@ export function createSinkQueue(options: SinkQueueOptions): SinkQueue {
 class WritingQueue implements SinkQueue {
   readonly required: boolean;
   readonly #options: SinkQueueOptions;
-  readonly #events: AuditEvent[] = [];
+  readonly #lines: string[] = [];
   #waiters: Waiter[] = [];
   #writing = false;
   #retry: NodeJS.Timeout | undefined;
@@ -62,17 +61,17 @@ class WritingQueue implements SinkQueue {
   }
 
   depth(): number {
-    return this.#events.length;
+    return this.#lines.length;
   }
 
   healthy(): boolean {
     return !this.#failing;
   }
 
-  offer(events: readonly AuditEvent[]): void {
-    const room = this.#options.queueMax - this.#events.length;
-    this.#events.push(...events.slice(0, room));
-    for (let lost = room; lost < events.length; lost += 1) this.miss();
+  offer(lines: readonly string[]): void {
+    const room = this.#options.queueMax - this.#lines.length;
+    this.#lines.push(...lines.slice(0, room));
+    for (let lost = room; lost < lines.length; lost += 1) this.miss();
     this.#pump();
   }
 
@@ -95,12 +94,12 @@ class WritingQueue implements SinkQueue {
     const waited = new Promise<false>((settle) => {
       timer = setTimeout(settle, waitMs, false);
     });
-    await Promise.race([this.written(this.#written + this.#events.length), waited]);
+    await Promise.race([this.written(this.#written + this.#lines.length), waited]);
     clearTimeout(timer);
     this.#closed = true;
     clearTimeout(this.#retry);
     this.#settleWaiters(false);
-    this.#uncounted += this.#events.length;
+    this.#uncounted += this.#lines.length;
     this.#reportLoss();
     await this.#options.sink.close().catch(ignore);
   }
@@ -113,16 +112,16 @@ class WritingQueue implements SinkQueue {
   }
 
   #pump(): void {
-    if (this.#writing || this.#closed || this.#retry !== undefined || this.#events.length === 0) return;
+    if (this.#writing || this.#closed || this.#retry !== undefined || this.#lines.length === 0) return;
     this.#writing = true;
-    void this.#writeBatch(this.#events.slice(0, this.#options.batchMax));
+    void this.#writeBatch(this.#lines.slice(0, this.#options.batchMax));
   }
 
   /**
    * Writes one batch; two writes never run at once, or they could change places. A write that is
    * overdue is therefore not repeated: the sink counts as failing until it settles.
    */
-  async #writeBatch(batch: readonly AuditEvent[]): Promise<void> {
+  async #writeBatch(batch: readonly string[]): Promise<void> {
     const { sink, writeTimeoutMs, retryMs } = this.#options;
     const overdue = setTimeout(() => {
       this.#fail();
@@ -146,12 +145,12 @@ class WritingQueue implements SinkQueue {
   }
 
   #succeed(count: number): void {
-    this.#events.splice(0, count);
+    this.#lines.splice(0, count);
     this.#written += count;
     this.#failing = false;
     this.#settleWaiters(true);
     // Reported once there is room again, so that the report itself is not what overflows.
-    if (this.#missed === 0 || this.#events.length > this.#options.queueMax / 2) return;
+    if (this.#missed === 0 || this.#lines.length > this.#options.queueMax / 2) return;
     const missed = this.#missed;
     this.#missed = 0;
     this.#options.onGap(this.#options.sink.name, missed);

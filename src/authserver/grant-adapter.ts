@@ -36,6 +36,7 @@ export function createGrantAdapter(model: string, context: AdapterContext): Adap
     consume: (id) => consume(model, context, id),
     destroy: async (id) => {
       await records.delete(recordKey(model, digestOf(id)));
+      if (strangersMax.has(model)) await records.removeMember(["oauthStrangers", tenant, model], digestOf(id));
     },
     revokeByGrantId: (grantId) => revokeFamily(model, records, grantId),
   };
@@ -50,6 +51,7 @@ interface Write {
 async function upsert(model: string, { records }: AdapterContext, { id, payload, expiresIn }: Write): Promise<void> {
   const ttlMs = expiresIn === undefined ? limits.oauthRegistrationUnusedMs : expiresIn * 1_000 + afterlifeMs;
   const digest = digestOf(id);
+  await countStrangers(model, records, { digest, ttlMs });
   await records.set(recordKey(model, digest), JSON.stringify(stored(model, payload)), ttlMs);
   if (model === "Session" && payload.uid !== undefined) {
     await records.set(["oauthSession", tenant, digestOf(payload.uid)], digest, ttlMs);
@@ -60,6 +62,30 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
   if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined) {
     await records.touch(recordKey("Client", digestOf(payload.clientId)), limits.oauthRegistrationIdleMs);
   }
+}
+
+/** What anybody can have written without signing in, and how many such records may live at once. */
+const strangersMax: ReadonlyMap<string, number> = new Map([
+  ["Interaction", limits.oauthInteractionsMax],
+  ["Client", limits.oauthRegistrationsUnusedMax],
+]);
+
+/**
+ * Refuses with `StoreUnavailable` what strangers want written beyond their share of the store: sessions,
+ * codes and denied tokens of those who have signed in must find room in it. Counted for all addresses
+ * together, as one network has as many as it likes.
+ */
+async function countStrangers(
+  model: string,
+  records: GrantRecords,
+  { digest, ttlMs }: { readonly digest: string; readonly ttlMs: number },
+): Promise<void> {
+  const max = strangersMax.get(model);
+  if (max === undefined) return;
+  const live = ["oauthStrangers", tenant, model] as const;
+  if ((await records.addMember(live, digest, ttlMs)) <= max) return;
+  await records.removeMember(live, digest);
+  throw new StoreUnavailable(`too many records of strangers: ${model}`);
 }
 
 async function find(model: string, context: AdapterContext, id: string): Promise<AdapterPayload | undefined> {

@@ -22,6 +22,7 @@ export interface UpstreamCatalog {
 export interface FetchBounds {
   readonly listPagesMax: number;
   readonly itemsPerUpstreamMax: number;
+  readonly listBytesMax: number;
 }
 
 const kinds: readonly { kind: ItemKind; capability: string; nameKey: string }[] = [
@@ -73,10 +74,14 @@ async function drain(
   const definitions: JsonObject[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
+  let bytes = 0;
   for (let page = 0; page < deps.bounds.listPagesMax; page += 1) {
     const answer = await deps.source.page({ ...list, cursor });
     if (!answer.ok) return answer;
-    definitions.push(...answer.value.definitions);
+    bytes += answer.value.bytes;
+    const bytesMax = deps.bounds.listBytesMax;
+    if (bytes > bytesMax) return refuse("UPSTREAM_ANSWER_TOO_LARGE", { upstream: list.upstream, bytesMax });
+    for (const definition of answer.value.definitions) definitions.push(definition);
     cursor = answer.value.nextCursor;
     if (cursor === undefined) return ok(definitions);
     if (definitions.length > deps.bounds.itemsPerUpstreamMax || seen.has(cursor)) break;

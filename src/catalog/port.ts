@@ -7,6 +7,8 @@ import type { Result } from "../model/result.ts";
 export interface DefinitionPage {
   readonly definitions: readonly JsonObject[];
   readonly nextCursor: string | undefined;
+  /** Size of the answer that brought it. */
+  readonly bytes: number;
 }
 
 /** What an upstream says of itself, freed of its hop. */

@@ -69,13 +69,14 @@ export function buildTable(
 
 function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
   const tool = item.kind === "tool" ? toolParts(item, exposed.shown) : noTool;
+  const matches = item.kind === "template" ? compileUriTemplate(exposed.name) : undefined;
   return {
     item,
     exposed: exposed.name,
     shown: exposed.shown,
     ...tool,
-    withheld: item.withheld ?? nameFault(part, item, exposed.name) ?? tool.withheld,
-    matches: item.kind === "template" ? compileUriTemplate(exposed.name) : undefined,
+    withheld: item.withheld ?? nameFault(part, item, exposed.name) ?? tool.withheld ?? templateFault(item, matches),
+    matches,
   };
 }
 
@@ -112,6 +113,12 @@ const nameAlphabet = /^[A-Za-z0-9_.-]{1,128}$/;
 function nameFault(part: UpstreamPart, item: Item, name: string): Refusal | undefined {
   if (item.kind === "resource" || item.kind === "template" || nameAlphabet.test(name)) return undefined;
   return refuse("CATALOG_ITEM_UNSAFE", { upstream: part.upstream, kind: item.kind, fault: "name alphabet" }).refusal;
+}
+
+function templateFault(item: Item, matches: UriMatcher | undefined): Refusal | undefined {
+  if (item.kind !== "template" || matches !== undefined) return undefined;
+  const { upstream, kind } = item;
+  return refuse("CATALOG_ITEM_UNSAFE", { upstream, kind, fault: "too many expressions" }).refusal;
 }
 
 /**

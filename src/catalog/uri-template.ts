@@ -1,6 +1,9 @@
+import { limits } from "../model/limits.ts";
+
 /**
  * Does a URI belong to a template (RFC 6570, levels 1 to 4)? Matching is by sets of states, so its
- * time is bounded by URI length times template parts. It is more generous than expansion: percent
+ * time is bounded by URI length times expressions, of which a template may have `uriTemplateExpressionsMax`
+ * (undefined for one that has more); a URI that lacks one of its literals costs next to nothing. It is more generous than expansion: percent
  * encoding, prefixes (`:3`) and explode (`*`) are not checked, and the upstream has the last word.
  */
 export type UriMatcher = (uri: string) => boolean;
@@ -9,9 +12,22 @@ type Part = { readonly literal: string } | { readonly optional: boolean; readonl
 
 const expression = /\{([+#./;?&]?)([^{}]*)\}/g;
 
-export function compileUriTemplate(template: string): UriMatcher {
-  const states = toStates(partsOf(template));
-  return (uri) => accepts(states, uri);
+export function compileUriTemplate(template: string): UriMatcher | undefined {
+  const parts = partsOf(template);
+  const literals = parts.flatMap((part) => ("literal" in part ? [part.literal] : []));
+  if (parts.length - literals.length > limits.uriTemplateExpressionsMax) return undefined;
+  const states = toStates(parts);
+  return (uri) => holdsInOrder(uri, literals) && accepts(states, uri);
+}
+
+function holdsInOrder(uri: string, literals: readonly string[]): boolean {
+  let from = 0;
+  for (const literal of literals) {
+    const found = uri.indexOf(literal, from);
+    if (found < 0) return false;
+    from = found + literal.length;
+  }
+  return true;
 }
 
 function partsOf(template: string): Part[] {

@@ -9,7 +9,13 @@ export interface View {
   /** The same by kind, in the order of the table. */
   readonly visibleBy: Readonly<Record<ItemKind, readonly Entry[]>>;
   /** Written text by whatever key the caller chooses, made once per view. */
-  listText(key: string, write: () => string): string;
+  listText(key: string, write: () => string): WrittenText;
+}
+
+/** A text and its UTF-8: encoding a list of 40 tools for every answer was a fifth of what the answer cost. */
+export interface WrittenText {
+  readonly text: string;
+  readonly bytes: Buffer;
 }
 
 export interface ViewRequest {
@@ -49,7 +55,11 @@ export function createViews(options: { viewsMax: number; viewAgeMsMax: number; n
     const view = makeView(request);
     kept.delete(key);
     kept.set(key, { view, policy: request.policy, madeAt: now });
-    if (kept.size > options.viewsMax) kept.delete(kept.keys().next().value ?? key);
+    // In the order of their making. A view past its age is given to nobody, yet holds a whole table and its texts.
+    for (const [oldest, { madeAt }] of kept) {
+      if (kept.size <= options.viewsMax && now - madeAt <= options.viewAgeMsMax) break;
+      kept.delete(oldest);
+    }
     return view;
   };
   return { of };
@@ -59,11 +69,14 @@ function makeView(request: ViewRequest): View {
   const visible = new Set(
     request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry)),
   );
-  const texts = new Map<string, string>();
-  const listText = (key: string, write: () => string): string => {
-    let text = texts.get(key);
-    if (text === undefined) texts.set(key, (text = write()));
-    return text;
+  const texts = new Map<string, WrittenText>();
+  const listText = (key: string, write: () => string): WrittenText => {
+    const known = texts.get(key);
+    if (known !== undefined) return known;
+    const text = write();
+    const written = { text, bytes: Buffer.from(text, "utf8") };
+    texts.set(key, written);
+    return written;
   };
   const ofKind = (kind: ItemKind): Entry[] => [...visible].filter((entry) => entry.item.kind === kind);
   const visibleBy = {

@@ -13,8 +13,9 @@ export function sendAnswer(
   if (res.destroyed || res.headersSent) return;
   const streamed =
     answer.status === 200 && answer.body !== undefined && !accepts(req.headers.accept, "application/json");
-  const body = streamed ? sseEvent(answer.body) : (answer.body ?? "");
-  const headers: Record<string, string | number> = Object.assign({}, answer.headers, ...extra);
+  const body = streamed ? sseEvent(answer.body.toString()) : (answer.body ?? "");
+  const headers: Record<string, string | number> = { ...answer.headers };
+  for (const more of extra) Object.assign(headers, more);
   headers["content-length"] = Buffer.byteLength(body);
   if (streamed) headers["content-type"] = "text/event-stream";
   // An unread body would have to be swallowed to keep the connection: a stranger could send for ever.

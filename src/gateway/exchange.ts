@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Json, JsonObject } from "../model/json.ts";
@@ -9,7 +10,7 @@ import type { Classified, McpHeaders } from "../protocol/classify.ts";
 import type { Session } from "../session/session-record.ts";
 import type { Hop, OnAccountOf } from "../upstream/port.ts";
 import type { Entry } from "../catalog/table.ts";
-import type { View } from "../catalog/views.ts";
+import type { View, WrittenText } from "../catalog/views.ts";
 import type { VirtualServer } from "./gateway.ts";
 
 /** One HTTP request as the edge hands it over. The body is not read yet. */
@@ -22,8 +23,8 @@ export interface Arrival {
   /** Every Authorization header received, so that a second one is seen. */
   readonly authorization: readonly string[];
   readonly address: string;
-  /** Aborts when the client's connection is gone. */
-  readonly gone: AbortSignal;
+  /** Cancelled when the client's connection is gone. */
+  readonly gone: Cancellation;
   readonly readBody: () => Promise<Result<Uint8Array>>;
 }
 
@@ -51,7 +52,11 @@ export interface Exchange {
   view: View | undefined;
   target: Target | undefined;
   args: JsonObject | undefined;
+  /** The arguments as evidence knows them: keyed digest, its key's id, and their size. Set by whoever records first. */
+  argumentsNoted: { readonly digest: string; readonly key: string; readonly bytes: number } | undefined;
   decision: Decision | undefined;
+  /** The arguments that the decision read, as evidence keeps them. Set by whoever records first. */
+  fieldsRead: JsonObject | undefined;
   release: (() => void) | undefined;
   account: OnAccountOf | undefined;
   hop: Hop | undefined;
@@ -59,7 +64,7 @@ export interface Exchange {
   /** What will be delivered: a result, an upstream's own error, or a text written beforehand. */
   result: JsonObject | undefined;
   error: RpcError | undefined;
-  resultText: string | undefined;
+  resultText: WrittenText | undefined;
   resultBytes: number | undefined;
   listed: { readonly shown: number; readonly known: number } | undefined;
   outcome: Outcome;
@@ -80,7 +85,9 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     view: undefined,
     target: undefined,
     args: undefined,
+    argumentsNoted: undefined,
     decision: undefined,
+    fieldsRead: undefined,
     release: undefined,
     account: undefined,
     hop: undefined,

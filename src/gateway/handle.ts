@@ -1,5 +1,6 @@
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { readOwn, type Json } from "../model/json.ts";
+import type { RpcId } from "../model/rpc.ts";
 import { errorMessage, idOf, resultMessage } from "../protocol/jsonrpc.ts";
 import { writeJson } from "../protocol/json/write.ts";
 import { walk, walkElement } from "./chain.ts";
@@ -58,7 +59,8 @@ async function handleElement(parent: Exchange, g: Gateway, element: Json): Promi
   const misplaced = isMisplaced(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
   const refusal = recordOutcome(x, g, misplaced ?? (await walkElement(x, g)));
   if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x)));
-  return success(x).body;
+  const id = requestIdOf(x);
+  return id === undefined ? undefined : textOf(x, id);
 }
 
 /** No batch within a batch, and no `initialize`: its session id would have no header to travel in (2025-03-26, lifecycle). */
@@ -81,11 +83,22 @@ function success(x: Exchange): Answer {
   return { status: 200, headers: { ...jsonHeaders, ...x.headers }, body: bodyOf(x, id) };
 }
 
-function bodyOf(x: Exchange, id: NonNullable<ReturnType<typeof requestIdOf>>): string {
+function bodyOf(x: Exchange, id: RpcId): string | Buffer {
+  if (x.error !== undefined || x.resultText === undefined) return textOf(x, id);
+  return Buffer.concat([Buffer.from(beforeResult(id)), x.resultText.bytes, afterResult]);
+}
+
+function textOf(x: Exchange, id: RpcId): string {
   if (x.error !== undefined) return writeJson(errorMessage(id, x.error));
-  if (x.resultText !== undefined) return `{"jsonrpc":"2.0","id":${writeJson(id)},"result":${x.resultText}}`;
+  if (x.resultText !== undefined) return `${beforeResult(id)}${x.resultText.text}}`;
   return writeJson(resultMessage(id, x.result ?? {}));
 }
+
+function beforeResult(id: RpcId): string {
+  return `{"jsonrpc":"2.0","id":${writeJson(id)},"result":`;
+}
+
+const afterResult: Buffer = Buffer.from("}");
 
 function contextOf(x: Exchange): RefusalContext {
   const { metadataUrl, minimalScopes } = x.arrival.server;

@@ -9,11 +9,11 @@ import { errorMessage, resultMessage } from "../protocol/jsonrpc.ts";
 import { writeJson } from "../protocol/json/write.ts";
 import { wireRules, type WireRule } from "./wire-rules.ts";
 
-/** What goes back to the client: one HTTP answer with an optional JSON text. */
-export interface Answer {
+/** What goes back to the client: one HTTP answer with an optional JSON text, as UTF-8 where that was made beforehand. */
+export interface Answer<Body extends string | Buffer = string | Buffer> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: Body | undefined;
 }
 
 /** What is known about the exchange when it is refused. Everything may still be missing. */
@@ -33,7 +33,7 @@ export interface RefusalContext {
  * The only place that decides what strangers see of a refusal. Facts stay inside, except those a
  * protocol demands (supported revisions, scopes of a step-up) and sentences written for callers.
  */
-export function answerRefusal(refusal: Refusal, context: RefusalContext): Answer {
+export function answerRefusal(refusal: Refusal, context: RefusalContext): Answer<string> {
   const rule = wireRules[refusal.code];
   return {
     status: statusOf(rule, refusal, context),

@@ -36,7 +36,11 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   URL_MALFORMED: http(400, invalidRequest, "The request URL is malformed."),
   ROUTE_UNKNOWN: http(404, invalidRequest, "There is nothing at this path."),
   SERVER_UNKNOWN: http(404, invalidRequest, "There is nothing at this path."),
-  HTTP_METHOD_REFUSED: http(405, invalidRequest, "This HTTP method is not served here."),
+  HTTP_METHOD_REFUSED: http(
+    405,
+    invalidRequest,
+    "This HTTP method is not served here: POST messages to this URL. The HTTP+SSE transport of 2024-11-05 is not supported.",
+  ),
   HTTP_MALFORMED: http(400, invalidRequest, "The request is not well-formed HTTP."),
   NOT_ACCEPTABLE: http(406, invalidRequest, "Accept must allow application/json or text/event-stream."),
   MEDIA_TYPE_UNSUPPORTED: http(415, invalidRequest, "Content-Type must be application/json."),

@@ -11,6 +11,8 @@ export const limits = {
   headerBytesMax: 16_384,
   /** How long an idle client connection is kept; longer than the 60 s of common load balancers. */
   keepAliveMs: 72_000,
+  /** How long a connection that spoke no readable HTTP is kept for the peer to read why and hang up. */
+  refusedLingerMs: 1_000,
   jsonDepthMax: 64,
   jsonKeysPerObjectMax: 10_000,
   /** Elements of a JSON-RPC batch in a 2025-03-26 session. */
@@ -73,6 +75,10 @@ export const limits = {
   upstreamTokenLeewayMs: 30_000,
 
   listPagesMax: 50,
+  /** Bytes of all pages of one list of an upstream: each is held until the last has come. */
+  listBytesMax: 33_554_432,
+  /** Expressions in one URI template; servers have one to three. */
+  uriTemplateExpressionsMax: 32,
   itemsPerUpstreamMax: 1_000,
   catalogAgeMsMax: 60_000,
   catalogStaleMsMax: 600_000,
@@ -100,6 +106,8 @@ export const limits = {
   schemaEnumMax: 2_000,
   schemaPatternCharsMax: 1_000,
   schemaPatternsMax: 200,
+  /** Characters times program size that all patterns of a schema may take for one value; about half a second on the slowest path. */
+  schemaPatternStepsMax: 50_000_000,
   schemaCostMax: 10_000,
   schemaValidatorsMax: 5_000,
   /** Evaluations, of the most costly kind, that one value may take against one schema; about 0.4 s. */
@@ -142,6 +150,9 @@ export const limits = {
   /** Registrations that one address may make within a window. */
   oauthRegistrationsMax: 60,
   oauthRegistrationWindowMs: 60_000,
+  /** Authorizations under way, and registrations within the first of these times: strangers write both, into a store that all share. */
+  oauthInteractionsMax: 10_000,
+  oauthRegistrationsUnusedMax: 10_000,
   /** A registration nobody has signed in with is forgotten after the first, one out of use after the second. */
   oauthRegistrationUnusedMs: 86_400_000,
   oauthRegistrationIdleMs: 7_776_000_000,

@@ -79,7 +79,7 @@ function bestAllowance(rules: readonly Rule[], principal: Principal, turn: Turn)
     if (verdict !== "true") failed.push({ rule, verdict });
     else {
       const missing = rule.stepUp.filter((scope) => !principal.scopes.includes(scope));
-      if (missing.length === 0) return { effect: "allow", rule: rule.id, read: turn.read() };
+      if (missing.length === 0) return { effect: "allow", read: turn.read(), rule: rule.id };
       steps.push({ rule, missing });
     }
   }

@@ -113,7 +113,7 @@ function collect(bucket: Bucket, into: Collection): void {
   }
   collectByGroup(bucket.unnamed, into);
   collectNamed(bucket, name, into);
-  if (forms?.normal !== undefined && forms.normal !== name) collectNamed(bucket, forms.normal, into);
+  for (const reading of forms?.readings ?? []) if (reading !== name) collectNamed(bucket, reading, into);
 }
 
 function collectNamed(bucket: Bucket, name: string, into: Collection): void {

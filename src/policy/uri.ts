@@ -6,17 +6,45 @@ const decodingRoundsMax = 3;
 
 /**
  * A URI as it was received, and as a lenient upstream may read it: percent-decoded until nothing
- * changes, `\` taken for `/`, scheme and authority in lower case, dot segments removed (RFC 3986
- * §5.2.4, §6.2.2). `normal` is undefined when the URI is not decodable. Only for judging: the raw
+ * changes, `\` taken for `/`, scheme and authority in lower case, dot segments and empty segments
+ * removed (RFC 3986 §5.2.4, §6.2.2), `file://localhost` as `file://` (RFC 8089 §2), without white space
+ * around it. `normal` is undefined when the URI is not decodable or holds control characters, which
+ * readers strip (WHATWG URL) or stop at. `readings` begins with it; the others are without query and
+ * fragment, which a reader of files ignores, and without the slash at the end. Only for judging: the raw
  * bytes are what is sent.
  */
 export interface UriForms {
   readonly raw: string;
   readonly normal: string | undefined;
+  readonly readings: readonly string[];
 }
 
 export function uriForms(raw: string): UriForms {
-  return { raw, normal: normalUri(raw) };
+  const normal = normalUri(raw);
+  return { raw, normal, readings: normal === undefined ? [] : readingsOf(raw, normal) };
+}
+
+function readingsOf(raw: string, normal: string): readonly string[] {
+  if (!/[?#]|\/$/.test(normal)) return [normal];
+  const cut = [normal, withoutQuery(normal), normalUri(withoutQuery(raw)) ?? normal];
+  return [...new Set([...cut, ...cut.map(withoutLastSlash)])];
+}
+
+function withoutQuery(uri: string): string {
+  return uri.split(/[?#]/, 1)[0] ?? "";
+}
+
+function withoutLastSlash(uri: string): string {
+  return /[^/]\/$/.test(uri) ? uri.slice(0, -1) : uri;
+}
+
+/**
+ * The normal form of a URI with `.` or `..` among its segments, encoded ones too; undefined for any other.
+ * Whoever resolves them reads that one, which need not belong to the template that the URI matches.
+ */
+export function resolvedUri(raw: string): string | undefined {
+  const text = decoded(raw) ?? raw;
+  return /(?:^|[/\\])\.{1,2}(?:[/\\?#]|$)/.test(text) ? (normalUri(raw) ?? "") : undefined;
 }
 
 /** A glob over URIs: the pattern as written for the raw form, and its own normal form for the other. */
@@ -45,16 +73,18 @@ export function allowMatchesUri(glob: UriGlob, forms: UriForms): boolean {
   return forms.normal !== undefined && glob.raw.matches(forms.raw) && glob.normal.matches(forms.normal);
 }
 
-/** A deny matches either form; a URI without a normal form is matched by every deny, since nobody can tell. */
+/** A deny matches any reading; a URI without a normal form is matched by every deny, since nobody can tell. */
 export function denyMatchesUri(glob: UriGlob, forms: UriForms): boolean {
-  return forms.normal === undefined || glob.raw.matches(forms.raw) || glob.normal.matches(forms.normal);
+  if (forms.normal === undefined || glob.raw.matches(forms.raw)) return true;
+  return forms.readings.some((reading) => glob.normal.matches(reading));
 }
 
 function normalUri(raw: string): string | undefined {
-  const text = decoded(raw)?.replaceAll("\\", "/");
-  if (text === undefined) return undefined;
+  const text = decoded(raw)?.replaceAll("\\", "/").trim();
+  if (text === undefined || /\p{Cc}/u.test(raw) || /\p{Cc}/u.test(text)) return undefined;
   const head = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/[^/?#]*)?/.exec(text)?.[0] ?? "";
-  return head.toLowerCase() + withoutDotSegments(text.slice(head.length));
+  const lower = head.toLowerCase();
+  return (lower === "file://localhost" ? "file://" : lower) + withoutEmptySegments(text.slice(head.length));
 }
 
 function decoded(raw: string): string | undefined {
@@ -76,9 +106,9 @@ function decodedOnce(text: string): string | undefined {
   }
 }
 
-/** Dot segments are removed behind `?` and `#` too: a lenient reader may take those for path characters. */
-function withoutDotSegments(path: string): string {
-  if (!path.includes("/.") && !path.startsWith(".")) return path;
+/** Segments are removed behind `?` and `#` too: a lenient reader may take those for path characters. */
+function withoutEmptySegments(path: string): string {
+  if (!path.includes("/.") && !path.includes("//") && !path.startsWith(".")) return path;
   const kept: string[] = [];
   const segments = path.split("/");
   const floor = segments[0] === "" ? 1 : 0;
@@ -89,7 +119,7 @@ function withoutDotSegments(path: string): string {
       if (isLast) kept.push("");
     } else if (segment === ".") {
       if (isLast) kept.push("");
-    } else kept.push(segment);
+    } else if (segment !== "" || index === 0 || isLast) kept.push(segment);
   });
   return kept.join("/");
 }

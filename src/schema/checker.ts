@@ -26,7 +26,8 @@ export type Checker =
       /**
        * How `value` breaks the schema; empty when it does not. Nothing is coerced and no default filled
        * in. `format` is not asserted, nor are the patterns named in `findings`. A value that would take
-       * more than `schemaStepsMax` evaluations or is deeper than `jsonDepthMax` breaks it too.
+       * more than `schemaStepsMax` evaluations or `schemaPatternStepsMax` of its patterns, or is deeper than
+       * `jsonDepthMax`, breaks it too.
        */
       readonly check: (value: Json) => readonly Violation[];
       /** What of the schema is not enforced (`schema-pattern-unenforced`), with pointers into it. */
@@ -90,7 +91,8 @@ function compiledChecker(copy: SchemaCopy, cost: SchemaCost): Checker {
     check: (value) => {
       const weight = weigh(value, limits.jsonDepthMax);
       if (weight === undefined || stepsOf(weight, cost) > limits.schemaStepsMax) return tooLarge;
-      return withinStack(() => (weight.isExact ? checkExactly(exact(), value) : judge(value)));
+      copy.patternBudget.left = limits.schemaPatternStepsMax;
+      return withinBounds(() => (weight.isExact ? checkExactly(exact(), value) : judge(value)));
     },
   };
 }
@@ -101,8 +103,11 @@ function stepsOf(weight: Weight, cost: SchemaCost): number {
   return weight.countsByDepth.reduce((steps, count, depth) => steps + count * cost.at(depth), 0);
 }
 
-/** Deep values under long chains of references can exhaust the stack before they exhaust the budget. */
-function withinStack(check: () => readonly Violation[]): readonly Violation[] {
+/**
+ * Deep values under long chains of references can exhaust the stack before they exhaust the budget, and long
+ * texts the budget of patterns.
+ */
+function withinBounds(check: () => readonly Violation[]): readonly Violation[] {
   try {
     return check();
   } catch (error) {

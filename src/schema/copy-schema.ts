@@ -7,7 +7,7 @@ import { dialectNamed } from "./dialect.ts";
 import type { KeywordShape } from "./keywords.ts";
 import { keywordShapes } from "./keywords.ts";
 import { isShaped } from "./keyword-value.ts";
-import type { LinearPattern } from "./pattern.ts";
+import type { LinearPattern, PatternBudget } from "./pattern.ts";
 import { linearPattern } from "./pattern.ts";
 import type { References } from "./reference.ts";
 import { references } from "./reference.ts";
@@ -18,6 +18,8 @@ export interface SchemaCopy {
   /** Allow-listed keywords only; references are `#` or `#/$defs/n`, all definitions stand in `$defs` of the root. */
   readonly schema: JsonObject;
   readonly patterns: ReadonlyMap<string, LinearPattern>;
+  /** What the patterns share; empty until whoever checks a value fills it. */
+  readonly patternBudget: PatternBudget;
   /** Where patterns stand that are not enforced. */
   readonly unenforced: readonly string[];
   /** True when some bound, `enum` or `const` holds a number that no double holds. */
@@ -49,6 +51,7 @@ class SchemaCopier {
   readonly #shapes: ReadonlyMap<string, KeywordShape>;
   readonly #references: References;
   readonly #patterns = new Map<string, LinearPattern>();
+  readonly #patternBudget: PatternBudget = { left: 0 };
   readonly #unenforced: string[] = [];
   /** Targets of references in the order they were met, which is their number in `$defs`. */
   readonly #targets: Json[] = [];
@@ -79,6 +82,7 @@ class SchemaCopier {
         dialect: this.#dialect,
         schema,
         patterns: this.#patterns,
+        patternBudget: this.#patternBudget,
         unenforced: this.#unenforced,
         isExact: this.#isExact,
       },
@@ -185,7 +189,7 @@ class SchemaCopier {
       this.#refuse("too-many-patterns", where, { limit: limits.schemaPatternsMax });
       return false;
     }
-    const pattern = this.#patterns.get(source) ?? linearPattern(source);
+    const pattern = this.#patterns.get(source) ?? linearPattern(source, this.#patternBudget);
     if (pattern === undefined) this.#unenforced.push(where.slice(0, whereCharsMax));
     else this.#patterns.set(source, pattern);
     return pattern !== undefined;

@@ -9,24 +9,40 @@ export interface LinearPattern {
   toString(): string;
 }
 
-/** Characters times program size that one test may cost; about half a second on the slowest path. */
-const stepsMax = 50_000_000;
+/**
+ * What the patterns of one schema may still cost while one value is checked, in characters times program
+ * size. All of them share it: a hundred patterns on one long text are as slow as one that is a hundred
+ * times as large.
+ */
+export interface PatternBudget {
+  left: number;
+}
+
+/** The budget is spent. A `RangeError`, as what else ends a check early: the value is too large for its schema. */
+export class PatternBudgetSpent extends RangeError {
+  override readonly name = "PatternBudgetSpent";
+}
 
 /**
  * `source` as a linear pattern, or undefined when it cannot be enforced: no valid ECMA-262 pattern
  * with the `u` flag (JSON Schema 2020-12 §6.4), over `schemaPatternCharsMax`, with look-around or
  * back-references, or with more repetition than RE2 allows. Matching is unanchored, as in JSON Schema.
  *
- * Text too long for the pattern's size does not match: refusing is the safe side of not knowing.
+ * A test throws `PatternBudgetSpent` when it would cost more than `budget` has left. It has no answer then:
+ * "does not match" would satisfy `not`, and let through what the schema rules out.
  */
-export function linearPattern(source: string): LinearPattern | undefined {
+export function linearPattern(source: string, budget: PatternBudget): LinearPattern | undefined {
   if (source.length > limits.schemaPatternCharsMax || !isUnicodePattern(source)) return undefined;
   const syntax = linearSyntax(source);
   const engine = syntax === undefined ? undefined : compiled(syntax);
   if (engine === undefined) return undefined;
-  const charsMax = stepsMax / engine.programSize();
+  const size = engine.programSize();
   return {
-    test: (text) => text.length <= charsMax && engine.test(text),
+    test: (text) => {
+      budget.left -= text.length * size;
+      if (budget.left < 0) throw new PatternBudgetSpent("a text is too long for the patterns of its schema");
+      return engine.test(text);
+    },
     toString: () => `/${source}/`,
   };
 }

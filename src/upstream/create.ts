@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { JsonObject } from "../model/json.ts";
 import { ok } from "../model/result.ts";
 import { refuse } from "../model/refusal.ts";
@@ -99,14 +100,14 @@ function eraWithoutAsking({ pinned, era }: Known): "legacy" | "modern" | undefin
 
 async function findEra(
   { era }: Known,
-  signal: AbortSignal,
+  signal: Cancellation,
   ms: number,
 ): Promise<"legacy" | "modern" | Exclude<Result<EraVerdict>, { ok: true }>> {
   const found = await findWithin(era, signal, ms);
   return found.ok ? found.value.era : found;
 }
 
-async function findWithin(era: Era, signal: AbortSignal, ms: number): Promise<Result<EraVerdict>> {
+async function findWithin(era: Era, signal: Cancellation, ms: number): Promise<Result<EraVerdict>> {
   const found = await waitWithin(era.find(), { signal, ms });
   if (found === "aborted") return refuse("CLIENT_GONE");
   return found === "timed-out" ? refuse("UPSTREAM_TIMED_OUT", { phase: "probe", ms }) : found;
@@ -116,7 +117,7 @@ async function identify(
   upstream: Known,
   sessions: LegacySessions,
   account: OnAccountOf,
-  signal: AbortSignal,
+  signal: Cancellation,
 ): Promise<Result<UpstreamIdentity>> {
   const { link, pinned, era } = upstream;
   const ms = 2 * link.timeouts.probeMs;

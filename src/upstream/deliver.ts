@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { Refused } from "../model/result.ts";
 import type { RpcNotification, RpcRequest } from "../model/rpc.ts";
 import type { CredentialHeaders } from "./credentials/credential.ts";
@@ -20,7 +21,7 @@ export interface Delivery {
   readonly expectsAnswer: boolean;
   /** When the exchange must be over, all attempts together, in milliseconds since the epoch. */
   readonly until: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancellation | undefined;
   readonly onNotification?: ((message: RpcNotification) => void) | undefined;
   readonly onRequest?: ((message: RpcRequest) => void) | undefined;
 }

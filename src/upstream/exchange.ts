@@ -115,7 +115,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     const body = this.#body;
     this.#leave();
     if (this.#settled) return;
-    if (body.mode === "json") this.#finishJson(body.coding, Buffer.concat(body.chunks, body.bytes));
+    if (body.mode === "json") this.#finishJson(body.coding, joined(body));
     else this.#fail("UPSTREAM_CLOSED_EARLY", { reason: "the stream ended without the answer" });
   }
 
@@ -190,6 +190,11 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     if (this.#settled) clearTimeout(this.#phase);
     this.#options.lane.leave();
   }
+}
+
+/** Most answers come in one piece, which is not copied. */
+function joined({ chunks, bytes }: { readonly chunks: readonly Buffer[]; readonly bytes: number }): Buffer {
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes);
 }
 
 /** A header that must occur once. Twice is no value at all, rather than one of the two. */

@@ -1,6 +1,6 @@
 import { isJsonObject, readOwn } from "../model/json.ts";
 import type { JsonObject } from "../model/json.ts";
-import { withoutHopMeta, withoutKeys } from "../protocol/hop-meta.ts";
+import { withoutHopKeys, withoutKeys } from "../protocol/hop-meta.ts";
 
 /**
  * `params` with `own` in its `_meta`, and with what the caller's `_meta` had beyond its hop; without `_meta`
@@ -9,9 +9,8 @@ import { withoutHopMeta, withoutKeys } from "../protocol/hop-meta.ts";
  */
 export function withHopMeta(params: JsonObject, own: JsonObject): JsonObject {
   if (!Object.hasOwn(params, "_meta")) return Object.keys(own).length === 0 ? params : { ...params, _meta: own };
-  const received = readOwn(withoutHopMeta(params), "_meta");
-  const kept = isJsonObject(received) ? withoutKeys(received, ["progressToken"]) : {};
+  const received = readOwn(params, "_meta");
+  const kept = isJsonObject(received) ? withoutHopKeys(received, ["progressToken"]) : {};
   const meta: JsonObject = { ...kept, ...own };
-  const rest = withoutKeys(params, ["_meta"]);
-  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
+  return Object.keys(meta).length === 0 ? withoutKeys(params, ["_meta"]) : { ...params, _meta: meta };
 }

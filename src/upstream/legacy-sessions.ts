@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { Limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
 import { refuse } from "../model/refusal.ts";
@@ -35,7 +36,7 @@ export interface LegacySessions {
   acquire(
     link: Link,
     account: OnAccountOf,
-    wait: { readonly signal: AbortSignal; readonly ms: number },
+    wait: { readonly signal: Cancellation; readonly ms: number },
   ): Promise<Result<HeldSession>>;
   release(session: HeldSession): void;
   /** The upstream no longer knows the session: it is not used again, here or from the store. */
@@ -89,7 +90,7 @@ async function acquire(
   held: Held,
   link: Link,
   account: OnAccountOf,
-  wait: { readonly signal: AbortSignal; readonly ms: number },
+  wait: { readonly signal: Cancellation; readonly ms: number },
 ): Promise<Result<HeldSession>> {
   const key = memoryKey(link, account);
   const slot = held.slots.get(key);

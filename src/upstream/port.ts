@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { RecordReads, RecordWrites } from "../model/records.ts";
 import type { ItemKind } from "../model/item.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -29,7 +30,7 @@ export interface UpstreamRequest {
   readonly inputSchema: JsonObject | undefined;
   readonly kind: ItemKind | undefined;
   /** Aborting ends the exchange; on a modern hop by closing, on a legacy hop with `notifications/cancelled`. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
   readonly timeoutMs: number;
   /** Notifications that arrive on the exchange before its answer. */
   readonly onNotification?: (method: string, params: JsonObject | undefined) => void;
@@ -65,7 +66,7 @@ export interface Upstreams {
   identify(
     upstream: string,
     account: OnAccountOf,
-    signal: AbortSignal,
+    signal: Cancellation,
   ): Promise<
     { readonly ok: true; readonly value: UpstreamIdentity } | { readonly ok: false; readonly refusal: Refusal }
   >;

@@ -1,3 +1,4 @@
+import type { Cancellation } from "../model/cancellation.ts";
 import type { RpcNotification, RpcRequest } from "../model/rpc.ts";
 import type { Lane } from "./pools.ts";
 import type { Reply } from "./reply.ts";
@@ -32,7 +33,7 @@ export interface SendOptions {
   readonly bounds: SendBounds;
   /** From now until the answer is complete, waiting in the queue included. */
   readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Cancellation | undefined;
   readonly onNotification?: ((message: RpcNotification) => void) | undefined;
   /** A request that the upstream sends to the client while it works. */
   readonly onRequest?: ((message: RpcRequest) => void) | undefined;

@@ -1,3 +1,5 @@
+import type { Cancellation } from "../model/cancellation.ts";
+
 /**
  * Joins concurrent work under one key: the first caller starts it, the others get the same promise. The key
  * must contain everything the work depends on, the authorization context above all. Nothing is kept once the
@@ -26,7 +28,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
  */
 export function waitWithin<T>(
   work: Promise<T>,
-  { signal, ms }: { readonly signal: AbortSignal; readonly ms: number },
+  { signal, ms }: { readonly signal: Cancellation; readonly ms: number },
 ): Promise<T | "aborted" | "timed-out"> {
   if (signal.aborted) return Promise.resolve("aborted");
   return new Promise((resolve, reject) => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { lineOf } from "../../src/audit/line.ts";
 import { verifyChain } from "../../src/audit/verify.ts";
 import { ExactNumber } from "../../src/model/json.ts";
 import { digests, draft, recorderOn, scriptedSink, until } from "./sinks-under-test.ts";
@@ -20,7 +19,7 @@ describe("what is recorded", () => {
       prev: "0".repeat(64),
     });
     expect(sink.written[1]?.prev).toBe(sink.written[0]?.hash);
-    expect(await verifyChain(sink.written.map(lineOf))).toMatchObject({ ok: true, lines: 1_200 });
+    expect(await verifyChain(sink.lines)).toMatchObject({ ok: true, lines: 1_200 });
   });
 
   it("carries time and digests of when it was recorded, not of when it was written", async () => {
@@ -64,7 +63,7 @@ describe("what is recorded", () => {
     later.record(draft(2));
     await later.close();
     expect(second.written[0]).toMatchObject({ seq: 2, prev: hash });
-    expect(await verifyChain([...first.written, ...second.written].map(lineOf))).toMatchObject({ ok: true });
+    expect(await verifyChain([...first.lines, ...second.lines])).toMatchObject({ ok: true });
   });
 
   it("keeps an exact number's digits, and text that no UTF-8 can carry breaks no line", async () => {
@@ -73,7 +72,7 @@ describe("what is recorded", () => {
     recorder.record(draft(1, { read: { "/id": new ExactNumber("9007199254740993") } }));
     recorder.record(draft(2, { exposedName: "half \ud83d\nanother line" }));
     await recorder.close();
-    const lines = sink.written.map(lineOf);
+    const lines = sink.lines;
     expect(lines[0]).toContain('"/id":9007199254740993');
     expect(lines[1]).not.toContain("\n");
     expect(await verifyChain(lines)).toMatchObject({ ok: true, lines: 2 });
@@ -91,7 +90,7 @@ describe("what is recorded", () => {
     expect(sink.written[1]).toMatchObject({ ref: "REF0000002", type: "attempted", tenant: "acme" });
     expect(sink.written[1]).not.toHaveProperty("exposedName");
     expect(sink.written[2]).not.toHaveProperty("shortened");
-    for (const event of sink.written) expect(Buffer.byteLength(lineOf(event))).toBeLessThanOrEqual(1_000 + 80);
+    for (const line of sink.lines) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(1_000 + 80);
   });
 });
 
@@ -171,7 +170,7 @@ describe("a required sink", () => {
     await until(() => sink.written.length === 2);
     expect(recorder.record(draft(3))).toBe(true);
     await recorder.close();
-    expect(await verifyChain(sink.written.map(lineOf))).toMatchObject({ ok: true, lines: 3 });
+    expect(await verifyChain(sink.lines)).toMatchObject({ ok: true, lines: 3 });
   });
 
   it("that is full refuses what it has no room for, counts it, and says so in the chain once it writes", async () => {
@@ -187,7 +186,7 @@ describe("a required sink", () => {
     expect(sink.written[3]).toMatchObject({ type: "administration", tenant: "", loss: { sink: "scripted", count: 2 } });
     await recorder.close();
     // What was refused never entered the chain: there is no gap, and the loss is on record.
-    expect(await verifyChain(sink.written.map(lineOf))).toMatchObject({ ok: true, replicas: [{ lost: 2 }] });
+    expect(await verifyChain(sink.lines)).toMatchObject({ ok: true, replicas: [{ lost: 2 }] });
   });
 
   it("keeps an event out of every sink when it has no room itself", async () => {
@@ -225,8 +224,8 @@ describe("a best-effort sink", () => {
     redis.behave("write");
     await until(() => redis.written.some(({ type }) => type === "administration"));
     await recorder.close();
-    expect(await verifyChain(file.written.map(lineOf))).toMatchObject({ ok: true, replicas: [{ lost: 7 }] });
-    const report = await verifyChain(redis.written.map(lineOf));
+    expect(await verifyChain(file.lines)).toMatchObject({ ok: true, replicas: [{ lost: 7 }] });
+    const report = await verifyChain(redis.lines);
     expect(report.faults).toMatchObject([{ kind: "gap", seq: 13, expectedSeq: 6 }]);
     expect(report.replicas[0]?.lost).toBe(7);
   });

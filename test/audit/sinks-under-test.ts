@@ -1,5 +1,4 @@
 import type { AuditEvent } from "../../src/audit/event.ts";
-import { lineOf } from "../../src/audit/line.ts";
 import type { AuditDraft, AuditSink } from "../../src/audit/port.ts";
 import { createEvidence } from "../../src/audit/recorder.ts";
 import type { EvidenceOptions, Recorder } from "../../src/audit/recorder.ts";
@@ -7,6 +6,7 @@ import type { EvidenceOptions, Recorder } from "../../src/audit/recorder.ts";
 /** A sink that does as it is told. */
 export interface ScriptedSink extends AuditSink {
   readonly written: AuditEvent[];
+  readonly lines: string[];
   /** Sizes of the batches, failed ones included. */
   readonly batches: number[];
   closed: boolean;
@@ -22,6 +22,7 @@ export function scriptedSink(name = "scripted"): ScriptedSink {
   const sink: ScriptedSink = {
     name,
     written: [],
+    lines: [],
     batches: [],
     closed: false,
     behave: (next) => {
@@ -30,11 +31,12 @@ export function scriptedSink(name = "scripted"): ScriptedSink {
     release: () => {
       for (const resume of hanging.splice(0)) resume();
     },
-    write: async (events) => {
-      sink.batches.push(events.length);
+    write: async (lines) => {
+      sink.batches.push(lines.length);
       if (how === "reject") throw new Error("the disk is gone");
       if (how === "hang") await new Promise<void>((resume) => hanging.push(resume));
-      sink.written.push(...events);
+      sink.lines.push(...lines);
+      sink.written.push(...lines.map((line) => JSON.parse(line) as AuditEvent));
     },
     close: () => {
       sink.closed = true;
@@ -74,7 +76,7 @@ export async function chainOf(count: number, more: Partial<EvidenceOptions> = {}
   const { recorder } = recorderOn([{ sink, required: true }], more);
   for (let n = 1; n <= count; n += 1) recorder.record(draft(n));
   await recorder.close();
-  return sink.written.map(lineOf);
+  return sink.lines;
 }
 
 /** Waits until a condition holds; the test's own time limit is the bound. */

@@ -18,19 +18,19 @@ describe("a URI belongs to a template", () => {
     ["plain://uri", "plain://uri", true],
     ["plain://uri", "plain://uri2", false],
   ])("%s and %s: %s", (template, uri, expected) => {
-    expect(compileUriTemplate(template)(uri)).toBe(expected);
+    expect(compileUriTemplate(template)?.(uri)).toBe(expected);
   });
 
   it("accepts every expansion of a simple variable that holds no slash", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9%._~-]{1,40}$/), fc.stringMatching(/^[a-z0-9-]{1,20}$/), (one, two) => {
-        expect(compileUriTemplate("x://{a}/mid/{b}/end")(`x://${one}/mid/${two}/end`)).toBe(true);
+        expect(compileUriTemplate("x://{a}/mid/{b}/end")?.(`x://${one}/mid/${two}/end`)).toBe(true);
       }),
     );
   });
 
   it("decides in bounded steps on a template made to backtrack", () => {
-    const matches = compileUriTemplate("{+a}".repeat(40) + "!");
-    expect(matches("a".repeat(8_000))).toBe(false);
+    const matches = compileUriTemplate("{+a}".repeat(30) + "!");
+    expect(matches?.("a".repeat(8_000))).toBe(false);
   });
 });

@@ -12,7 +12,7 @@ const inSession: RefusalContext = {
   resource: { metadataUrl: "https://gateway.test/.well-known/oauth-protected-resource/s/mcp", minimalScopes: [] },
 };
 
-function answer(code: RefusalCode, context: Partial<RefusalContext> = {}): Answer {
+function answer(code: RefusalCode, context: Partial<RefusalContext> = {}): Answer<string> {
   return answerRefusal(refuse(code).refusal, { ...inSession, ...context });
 }
 

@@ -92,8 +92,12 @@ export async function startScriptedUpstream(options: ScriptedUpstreamOptions = {
   const server = createServer({ noDelay: true }, (socket) => {
     connections += 1;
     sockets.add(socket);
+    // Each request of a long-lived connection listens for its end.
+    socket.setMaxListeners(0);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
+    // Every request of a kept connection waits for its close.
+    socket.setMaxListeners(0);
     serve(state, socket, connections);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,5 +1,4 @@
 import { limits } from "../../model/limits.ts";
-import { lineOf } from "../line.ts";
 import type { AuditSink, StreamReader, StreamWriter } from "../port.ts";
 
 export interface StreamSinkOptions {
@@ -16,7 +15,7 @@ export interface StreamSinkOptions {
 export function createStreamSink({ writer, stream, eventsMax }: StreamSinkOptions): AuditSink {
   return {
     name: "redis",
-    write: (events) => writer.append(stream, events.map(lineOf), eventsMax ?? limits.auditStreamEventsMax),
+    write: (lines) => writer.append(stream, lines, eventsMax ?? limits.auditStreamEventsMax),
     // The connection belongs to the store.
     close: () => Promise.resolve(),
   };

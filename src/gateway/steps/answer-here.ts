@@ -5,7 +5,7 @@ import { refuse, type Refusal } from "../../model/refusal.ts";
 import { clientMethods } from "../../protocol/methods.ts";
 import { codecFor } from "../../protocol/codec.ts";
 import { writeJson } from "../../protocol/json/write.ts";
-import { visibleOf, type View } from "../../catalog/views.ts";
+import type { View } from "../../catalog/views.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { describeServer } from "./describe-server.ts";
@@ -38,7 +38,7 @@ function answerList(x: Exchange, g: Gateway, kind: ItemKind): Refusal | undefine
   if (readOwn(paramsOf(x), "cursor") !== undefined) return refuse("CURSOR_INVALID").refusal;
   const view = given(x.view, "a view");
   const { era } = given(x.classified, "a classified message");
-  const shown = visibleOf(view, kind).length;
+  const shown = view.visibleBy[kind].length;
   if (shown === 0 && view.table.missing.length > 0) return catalogUnavailable(view);
   x.listed = { shown, known: view.table.entries.length };
   x.resultText = view.listText(`${era} ${kind}`, () =>
@@ -66,5 +66,5 @@ const listKeys: Readonly<Record<ItemKind, string>> = {
 };
 
 function listResult(view: View, kind: ItemKind): JsonObject {
-  return { [listKeys[kind]]: visibleOf(view, kind).map((entry) => entry.shown) };
+  return { [listKeys[kind]]: view.visibleBy[kind].map((entry) => entry.shown) };
 }

@@ -5,6 +5,7 @@ import type { Entry } from "../../catalog/table.ts";
 import { given, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkAgainst } from "./schema-check.ts";
+import { ownNameOf } from "../own-name.ts";
 
 /**
  * Sets `args`: a tool's arguments held to the schema that was shown, a prompt's to its declared
@@ -13,7 +14,7 @@ import { checkAgainst } from "./schema-check.ts";
 export function checkArguments(x: Exchange, g: Gateway): Refusal | undefined {
   const entry = x.target?.entry;
   if (entry === undefined) return undefined;
-  if (entry.item.kind === "template") x.args = { uri: x.target?.asked ?? "" };
+  if (entry.item.kind === "template") x.args = { uri: ownNameOf(x.target?.asked ?? "", entry) };
   if (entry.item.kind === "template" || entry.item.kind === "resource") {
     x.args ??= {};
     return undefined;

@@ -4,6 +4,7 @@ import { decide, decideServer } from "../../policy/decide.ts";
 import { given, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { questionAbout } from "./question.ts";
+import { ownNameOf } from "../own-name.ts";
 
 /** Sets `decision`. The one place of the journey that asks policy; it sees the arguments as they will be sent. */
 export function decideExchange(x: Exchange, g: Gateway): Refusal | undefined {
@@ -30,7 +31,7 @@ function aboutItem(x: Exchange, g: Gateway, target: Target): Decision {
   const entry = given(target.entry, "a target");
   const decision = decide(g.policy(), questionAbout(x, entry.item, g.now(), x.args));
   if (entry.item.kind !== "template" || decision.effect === "deny") return decision;
-  const uri = { upstream: entry.item.upstream, kind: "resource", name: target.asked } as const;
+  const uri = { upstream: entry.item.upstream, kind: "resource", name: ownNameOf(target.asked, entry) } as const;
   const onUri = decide(g.policy(), questionAbout(x, uri, g.now(), {}));
   return onUri.effect === "deny" && onUri.reason !== "no-rule-allows" ? onUri : decision;
 }

@@ -1,10 +1,13 @@
+import { neverCancelled } from "../../model/cancellation.ts";
 import { isJsonObject, type JsonObject } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import type { UpstreamAnswer, UpstreamRequest } from "../../upstream/port.ts";
 import { upstreamErrorFor, upstreamResult } from "../../protocol/bridge.ts";
+import { withoutKeys } from "../../protocol/hop-meta.ts";
 import type { Entry } from "../../catalog/table.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { ownNameOf } from "../own-name.ts";
 
 /** Sends the judged call to its upstream and sets `result` or `error`, freed of the upstream's hop. */
 export async function forward(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
@@ -29,21 +32,21 @@ function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
     inputSchema: isJsonObject(ownInput) ? ownInput : undefined,
     kind: entry.item.kind,
     // On a legacy hop a lost connection is no cancellation (2025-11-25, transport, "Sending messages").
-    signal: era === "modern" ? x.arrival.gone : new AbortController().signal,
+    signal: era === "modern" ? x.arrival.gone : neverCancelled,
     timeoutMs: g.treatments.get(entry.item.upstream)?.callTimeoutMs ?? g.limits.upstreamCallTimeoutMs,
   };
 }
 
-/** The upstream's own name of what is asked: for a template's resource the URI, without the server's prefix. */
 function readTarget(x: Exchange, entry: Entry): string {
-  if (entry.item.kind !== "template") return entry.item.name;
-  const prefix = entry.exposed.length - entry.item.name.length;
-  return given(x.target, "a target").asked.slice(prefix);
+  return ownNameOf(given(x.target, "a target").asked, entry);
 }
+
+/** Answers to questions that were not asked through here, and a task that nobody here could follow: neither is judged. */
+const notRelayed: readonly string[] = ["task", "inputResponses", "requestState"];
 
 function outgoingParams(x: Exchange, entry: Entry): JsonObject {
   const { kind } = entry.item;
-  const params: JsonObject = { ...paramsOf(x) };
+  const params: JsonObject = { ...withoutKeys(paramsOf(x), notRelayed) };
   params[kind === "tool" || kind === "prompt" ? "name" : "uri"] = readTarget(x, entry);
   if (kind === "tool" || kind === "prompt") params["arguments"] = x.args ?? {};
   return params;

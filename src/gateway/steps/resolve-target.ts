@@ -1,12 +1,13 @@
 import { readOwnString } from "../../model/json.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Entry } from "../../catalog/table.ts";
-import type { View } from "../../catalog/views.ts";
 import { clientMethods } from "../../protocol/methods.ts";
 import { listing } from "../../policy/decide.ts";
+import { resolvedUri } from "../../policy/uri.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { questionAbout } from "./question.ts";
+import { viewOf } from "./view-of.ts";
 
 /**
  * Sets `view` and `target`. Names are looked up in what this principal sees, never split. A miss and
@@ -21,37 +22,55 @@ export async function resolveTarget(x: Exchange, g: Gateway): Promise<Refusal | 
   return method.target === "list" ? undefined : lookUp(x, g, method.target);
 }
 
-async function viewOf(x: Exchange, g: Gateway): Promise<View> {
-  const principal = given(x.principal, "a principal");
-  const table = await g.catalog.table(x.arrival.server.name);
-  const policy = g.policy();
-  const visible = (entry: Entry): boolean => listing(policy, questionAbout(x, entry.item, g.now())) === "listed";
-  return g.views.of({ table, principal, policy: policy.digest, visible });
-}
-
 function lookUp(x: Exchange, g: Gateway, kind: Target["kind"]): Refusal | undefined {
   const asked = readOwnString(paramsOf(x), kind === "resource" ? "uri" : "name");
   if (asked === undefined || asked.length > g.limits.uriCharsMax) return refuse("RPC_PARAMS_INVALID").refusal;
   const view = given(x.view, "a view");
-  const found = candidates(view, kind, asked);
-  const entry = found.find((candidate) => view.visible.has(candidate));
-  x.target = { kind, asked, entry };
-  return entry === undefined ? missing(x, g, found) : undefined;
-}
-
-/** A URI belongs to the listed resource of that URI, else to the first visible template it matches. */
-function candidates(view: View, kind: Target["kind"], asked: string): readonly Entry[] {
   const named = view.table.byName[kind].get(asked) ?? [];
-  if (kind !== "resource" || named.some((entry) => view.visible.has(entry))) return named;
-  return [...named, ...view.table.templates.filter((template) => template.matches?.(asked) === true)];
+  const entry = named.find((candidate) => view.visible.has(candidate));
+  x.target = { kind, asked, entry };
+  if (entry !== undefined) return undefined;
+  const withheld = withheldFrom(x, g, named);
+  if (withheld !== undefined || kind !== "resource") return withheld ?? unseen(named);
+  return lookUpTemplate(x, g, { asked, named });
 }
 
-/** Whoever would see the item, were it not withheld, is told why it is; anybody else hears "unknown". */
-function missing(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal {
+/**
+ * A URI that is not listed belongs to the first visible template it matches. One that templates of two
+ * upstreams match belongs to neither: the one that answers everything would answer for the other.
+ */
+function lookUpTemplate(
+  x: Exchange,
+  g: Gateway,
+  { asked, named }: { asked: string; named: readonly Entry[] },
+): Refusal | undefined {
+  const view = given(x.view, "a view");
+  const found = view.table.templates.filter((template) => belongs(template, asked));
+  const visible = found.filter((template) => view.visible.has(template));
+  const [entry] = visible;
+  if (entry === undefined) return withheldFrom(x, g, found) ?? unseen([...named, ...found]);
+  const upstreams = [...new Set(visible.map(({ item }) => item.upstream))];
+  if (upstreams.length > 1) return refuse("CATALOG_ITEM_COLLIDED", { upstreams, kind: "template" }).refusal;
+  x.target = { kind: "resource", asked, entry };
+  return undefined;
+}
+
+/** As received and, where dot segments lead elsewhere, as whoever resolves them reads it: the template vouches for its own URIs alone. */
+function belongs({ matches }: Entry, asked: string): boolean {
+  if (matches?.(asked) !== true) return false;
+  const resolved = resolvedUri(asked);
+  return resolved === undefined || matches(resolved);
+}
+
+/** Whoever would see an item, were it not withheld, is told why it is. */
+function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal | undefined {
   const policy = g.policy();
-  const entitled = found.find(
+  return found.find(
     (entry) => entry.withheld !== undefined && listing(policy, questionAbout(x, entry.item, g.now())) === "listed",
-  );
-  if (entitled?.withheld !== undefined) return entitled.withheld;
+  )?.withheld;
+}
+
+/** Both are answered alike; only evidence tells them apart. */
+function unseen(found: readonly Entry[]): Refusal {
   return refuse(found.length === 0 ? "ITEM_UNKNOWN" : "ITEM_HIDDEN").refusal;
 }
