@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { errors } from "oidc-provider";
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import { limits } from "../model/limits.ts";
-import type { RecordKey } from "../model/records.ts";
+import { StoreUnavailable, type RecordKey } from "../model/records.ts";
 import { protectSecret } from "./client-secret.ts";
 import type { GrantRecords } from "./port.ts";
 
