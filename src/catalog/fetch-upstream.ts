@@ -6,6 +6,8 @@ import { ok, type Result } from "../model/result.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { digestOf } from "../protocol/json/canonical.ts";
 import type { CleanDefinition, DefinitionSource, UpstreamSelf } from "./port.ts";
+import { withoutHopMeta } from "../protocol/hop-meta.ts";
+import { misshapenMember } from "./definition-shape.ts";
 
 /** An item with what may be shown of it. `withheld` says why it may not be shown at all. */
 export interface CatalogItem extends Item {
@@ -103,19 +105,24 @@ function judge(
   const name = readOwnString(definition, from.nameKey) ?? "";
   const cleaned = clean(from.kind, definition);
   const identity = { upstream: from.upstream, kind: from.kind, name };
-  const unsafe = name === "" ? [nameless(from.nameKey)] : cleaned.unsafe;
+  const misshapen = misshapenMember(from.kind, definition);
+  const unsafe = [
+    ...(name === "" ? [unusable(from.nameKey, "absent")] : []),
+    ...(misshapen === undefined ? [] : [unusable(misshapen, "of a wrong type")]),
+    ...cleaned.unsafe,
+  ];
   return {
     ...identity,
     definition,
     digest: digestOf(definition),
-    shown: cleaned.definition,
+    shown: withoutHopMeta(cleaned.definition),
     findings: cleaned.findings,
     withheld: unsafe[0] === undefined ? undefined : withhold(identity.kind, unsafe[0]),
   };
 }
 
-function nameless(nameKey: string): Finding {
-  return { kind: "identifier-unsafe", where: `/${nameKey}`, detail: "absent", count: 1 };
+function unusable(member: string, detail: string): Finding {
+  return { kind: "identifier-unsafe", where: `/${member}`, detail, count: 1 };
 }
 
 function withhold(kind: ItemKind, finding: Finding): Refusal {

@@ -44,7 +44,8 @@ async function handleBatch(x: Exchange, g: Gateway, elements: readonly Json[]): 
 
 async function batchRefusal(x: Exchange, g: Gateway, elements: readonly Json[]): Promise<Refusal | undefined> {
   const batchRefused = refuse("RPC_BATCH_REFUSED", { elements: elements.length }).refusal;
-  if (x.arrival.headers["mcp-session-id"] === undefined) return batchRefused;
+  const { "mcp-session-id": session, "mcp-protocol-version": version } = x.arrival.headers;
+  if (session === undefined || (version !== undefined && version !== "2025-03-26")) return batchRefused;
   const refusal = await ownSession(x, g);
   if (refusal !== undefined) return refusal;
   const { batchElementsMax } = g.limits;

@@ -58,6 +58,8 @@ export const limits = {
   upstreamAnswerBytesMax: 10_485_760,
   upstreamEventBytesMax: 10_485_760,
   upstreamEventsPerExchangeMax: 10_000,
+  /** Requests that an upstream may send while it works on one: each is answered with a request of the gateway's. */
+  upstreamRequestsPerExchangeMax: 100,
   eraVerdictAgeMsMax: 600_000,
   upstreamSessionsMax: 10_000,
   upstreamSessionIdleMs: 600_000,
@@ -151,8 +153,8 @@ export const limits = {
   oauthRegistrationsMax: 60,
   oauthRegistrationWindowMs: 60_000,
   /** Authorizations under way, and registrations within the first of these times: strangers write both, into a store that all share. */
-  oauthInteractionsMax: 10_000,
-  oauthRegistrationsUnusedMax: 10_000,
+  oauthInteractionsMax: 2_000,
+  oauthRegistrationsUnusedMax: 2_000,
   /** A registration nobody has signed in with is forgotten after the first, one out of use after the second. */
   oauthRegistrationUnusedMs: 86_400_000,
   oauthRegistrationIdleMs: 7_776_000_000,

@@ -1,4 +1,5 @@
 import type { Json } from "../model/json.ts";
+import { limits } from "../model/limits.ts";
 import { refuse } from "../model/refusal.ts";
 import type { Refusal } from "../model/refusal.ts";
 import type { RpcMessage } from "../model/rpc.ts";
@@ -17,7 +18,8 @@ export interface EventAnswer {
 /**
  * Events without data (priming events, 2025-11-25 "Sending messages to the server") and events of another type
  * than `message` carry no message. Responses with a foreign id are passed over: the stream may still bring the
- * right one. Notifications and requests go to their handlers, in order, as long as the answer has not arrived.
+ * right one. An event counts as many as the messages in it, and each request is one to answer, hence a bound
+ * of its own. Notifications and requests go to their handlers, in order, as long as the answer has not arrived.
  */
 export function createEventAnswer(
   head: AnswerHead,
@@ -26,13 +28,16 @@ export function createEventAnswer(
   bounds: Pick<SendBounds, "eventBytesMax" | "eventsMax" | "batchElementsMax">,
 ): EventAnswer {
   const parser = createSseParser({ eventBytesMax: bounds.eventBytesMax });
-  let events = 0;
+  let messages = 0;
+  let requests = 0;
   const take = (message: RpcMessage, bytes: number): Reply | undefined => {
     switch (message.kind) {
       case "notification":
         handlers.onNotification?.(message);
         return undefined;
       case "request":
+        requests += 1;
+        if (requests > requestsMax) return tooLarge({ requestsMax });
         handlers.onRequest?.(message);
         return undefined;
       case "response":
@@ -40,12 +45,12 @@ export function createEventAnswer(
     }
   };
   const read = (data: string): Reply | undefined => {
-    events += 1;
-    if (events > bounds.eventsMax) return tooLarge({ eventsMax: bounds.eventsMax });
     const parsed = parseJsonText(data);
     if (!parsed.ok) return unanswered(streamFault(parsed.refusal));
     const parts = partsOf(parsed.value);
     if (parts.length > bounds.batchElementsMax) return tooLarge({ batchElementsMax: bounds.batchElementsMax });
+    messages += Math.max(1, parts.length);
+    if (messages > bounds.eventsMax) return tooLarge({ eventsMax: bounds.eventsMax });
     for (const part of parts) {
       const message = readAnswerMessage({ ok: true, value: part });
       if (!message.ok) return unanswered(message.refusal);
@@ -67,6 +72,8 @@ export function createEventAnswer(
     },
   };
 }
+
+const requestsMax = limits.upstreamRequestsPerExchangeMax;
 
 function streamFault(refusal: Refusal): Refusal {
   if (refusal.code === "UPSTREAM_ANSWER_TOO_LARGE") return refusal;

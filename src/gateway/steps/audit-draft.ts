@@ -46,8 +46,9 @@ function addHops(draft: Draft, x: Exchange): void {
 
 function addTarget(draft: Draft, x: Exchange, g: Gateway): void {
   if (x.target === undefined) return;
-  draft.exposedName = x.target.asked.slice(0, 200);
   const item = x.target.entry?.item;
+  // Whole where something was asked of an upstream: a URI that is cut could be padded until it hides what was read.
+  draft.exposedName = item === undefined ? x.target.asked.slice(0, 200) : x.target.asked;
   if (item === undefined) return;
   const { upstream, kind, name, digest } = item;
   draft.item = { digest, kind, name, upstream };
