@@ -9,6 +9,7 @@ import { createSnapshots, type Reading } from "./catalog/snapshots.ts";
 import type { ByName, Config, CredentialConfig, ItemPatterns, ServerUpstreamConfig } from "./config/types.ts";
 import type { ItemKind } from "./model/item.ts";
 import { isJsonObject, readOwn, readOwnString, type JsonObject } from "./model/json.ts";
+import { limits } from "./model/limits.ts";
 import { refuse } from "./model/refusal.ts";
 import { ok, type Result } from "./model/result.ts";
 import { compileGlob } from "./policy/glob.ts";
@@ -88,10 +89,11 @@ export function definitionSource(upstreams: Upstreams, timeoutMs: number): Defin
   };
 }
 
-/** Every client of a server reads them at its first message, so they are cleaned like everything that is listed. */
+/** Every client of a server reads them at its first message, so they are cleaned like everything that is listed, and cut. */
 function cleanInstructions(instructions: string | undefined): string | undefined {
   if (instructions === undefined) return undefined;
-  return readOwnString(cleanResult("initialize", { instructions }).value, "instructions");
+  const cut = instructions.slice(0, limits.instructionsCharsMax).toWellFormed();
+  return readOwnString(cleanResult("initialize", { instructions: cut }).value, "instructions");
 }
 
 function pageOf(answer: UpstreamAnswer, of: { upstream: string; method: string; key: string }): Result<DefinitionPage> {

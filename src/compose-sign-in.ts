@@ -25,7 +25,7 @@ export interface SignIn {
 export async function createSignIn(of: { config: Config; store: Store; log: Log }): Promise<SignIn> {
   const { auth } = of.config;
   if (auth.kind === "none") {
-    const everybody = Promise.resolve(ok(anonymousPrincipal));
+    const everybody = ok(anonymousPrincipal);
     return { authenticate: () => everybody, pages: undefined, issuerOf: () => "" };
   }
   const pages = auth.builtIn === undefined ? undefined : await openAuthServer(of, auth.builtIn);

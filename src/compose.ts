@@ -4,6 +4,7 @@ import { createDigester } from "./audit/digest.ts";
 import { createRef } from "./audit/ref.ts";
 import { createStrangers, type Strangers } from "./audit/strangers.ts";
 import { protectedResourceMetadata, protectedResourceMetadataUrl } from "./auth/protected-resource.ts";
+import { colliding } from "./catalog/table.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { createViews } from "./catalog/views.ts";
 import { loadPolicies } from "./cli/load-policies.ts";
@@ -23,6 +24,7 @@ import type { Recorder } from "./audit/recorder.ts";
 import type { Sessions } from "./session/sessions.ts";
 import type { RedisStore } from "./store/redis.ts";
 import { keyFrom, openEvidence, openSessions, openStore } from "./compose-keeping.ts";
+import type { ItemKind } from "./model/item.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createUpstreams } from "./upstream/create.ts";
@@ -254,16 +256,20 @@ function operationsOf(rooms: Rooms, configuration: string, draining: () => boole
 async function refuseCollisions(rooms: Rooms, servers: ReadonlyMap<string, VirtualServer>): Promise<void> {
   const tables = await Promise.all([...servers.keys()].map(async (server) => rooms.catalog.table(server)));
   const collided = tables.flatMap((table) =>
-    table.entries
-      .filter(({ withheld }) => withheld?.code === "CATALOG_ITEM_COLLIDED" && withheld.facts["fault"] === undefined)
-      .map(
-        ({ item, exposed }) =>
-          `servers.${table.server}: ${item.kind} ${exposed} of upstream ${item.upstream} collides; give it a prefix, rename or hide it`,
-      ),
+    colliding(table.entries).map(
+      ({ item, exposed }) =>
+        `servers.${table.server}: ${item.kind} ${exposed} of upstream ${item.upstream} collides; ${wayOut(item.kind)}`,
+    ),
   );
   if (collided.length === 0) return;
   await shutDown(rooms);
   throw new StartRefused(collided);
+}
+
+/** A URI has a prefix of its own, and no other name. */
+function wayOut(kind: ItemKind): string {
+  const named = kind === "tool" || kind === "prompt";
+  return named ? "give it a prefix, rename or hide it" : "give it a uriPrefix or hide it";
 }
 
 /** Stops taking connections and waits for what is under way; after `drainMs` the rest is cut off. */

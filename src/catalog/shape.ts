@@ -1,5 +1,5 @@
 import type { ItemKind } from "../model/item.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isJsonObject, readOwn, type JsonObject } from "../model/json.ts";
 import type { CatalogItem } from "./fetch-upstream.ts";
 
 /** What a virtual server takes from one upstream, and under which names. */
@@ -25,8 +25,18 @@ export function shape(part: UpstreamPart, item: CatalogItem): { name: string; sh
   if (!part.takes(item.kind, item.name)) return undefined;
   const name = exposedName(part, item.kind, item.name);
   const description = part.descriptions[item.kind].get(item.name);
-  const shown = { ...item.shown, [nameKeyOf(item.kind)]: name };
+  const shown = { ...item.shown, ...typedInput(item), [nameKeyOf(item.kind)]: name };
   return { name, shown: description === undefined ? shown : { ...shown, description } };
+}
+
+/**
+ * A tool's input schema says `type: "object"` in every revision, and clients refuse a whole list for one that
+ * does not. Arguments are objects, so saying it for a schema without a type changes nothing it accepts.
+ */
+function typedInput(item: CatalogItem): JsonObject {
+  const input = readOwn(item.shown, "inputSchema");
+  if (item.kind !== "tool" || !isJsonObject(input) || Object.hasOwn(input, "type")) return {};
+  return { inputSchema: { type: "object", ...input } };
 }
 
 function exposedName(part: UpstreamPart, kind: ItemKind, name: string): string {

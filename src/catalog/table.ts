@@ -56,13 +56,12 @@ export function buildTable(
       if (exposed !== undefined) entries.push(toEntry(part, item, exposed));
     }
   }
-  const settled = quarantineCollisions(entries);
   return {
     server: server.name,
     snapshots,
-    entries: settled,
-    byName: index(settled),
-    templates: settled.filter((entry) => entry.item.kind === "template"),
+    entries,
+    byName: index(entries),
+    templates: entries.filter((entry) => entry.item.kind === "template"),
     missing,
   };
 }
@@ -122,22 +121,19 @@ function templateFault(item: Item, matches: UriMatcher | undefined): Refusal | u
 }
 
 /**
- * Two items under one name: neither is served, because nobody can say which one the caller means.
- * Two upstreams' equal templates do not collide by themselves: a URI that matches both does.
+ * Those of the entries that share kind and name with another of them. None of them can be served to
+ * somebody who would see both, because nobody can say which one is meant. Among all entries of a table they
+ * are what a start refuses; among those one principal sees they are what is withheld from that principal,
+ * so that an upstream which lists another's name takes nothing from those who may not see its item.
  */
-function quarantineCollisions(entries: readonly Entry[]): Entry[] {
+export function colliding(entries: readonly Entry[]): readonly Entry[] {
   const counts = new Map<string, number>();
   for (const entry of entries) counts.set(nameKey(entry), (counts.get(nameKey(entry)) ?? 0) + 1);
-  return entries.map((entry) =>
-    (counts.get(nameKey(entry)) ?? 0) > 1 && entry.withheld === undefined
-      ? { ...entry, withheld: collision(entry) }
-      : entry,
-  );
+  return entries.filter((entry) => (counts.get(nameKey(entry)) ?? 0) > 1);
 }
 
-function collision(entry: Entry): Refusal {
-  return refuse("CATALOG_ITEM_COLLIDED", { upstream: entry.item.upstream, kind: entry.item.kind, name: entry.exposed })
-    .refusal;
+export function collision({ item, exposed }: Entry): Refusal {
+  return refuse("CATALOG_ITEM_COLLIDED", { upstream: item.upstream, kind: item.kind, name: exposed }).refusal;
 }
 
 function nameKey(entry: Entry): string {

@@ -1,12 +1,14 @@
 import type { ItemKind } from "../model/item.ts";
 import type { Principal } from "../model/principal.ts";
-import type { Entry, ServerTable } from "./table.ts";
+import { colliding, type Entry, type ServerTable } from "./table.ts";
 
 /** The part of a server's table that one principal sees, and its lists already written as JSON. */
 export interface View {
   readonly table: ServerTable;
   readonly visible: ReadonlySet<Entry>;
-  /** The same by kind, in the order of the table. */
+  /** What the principal would see, were it not for another item of the same kind and name that it would see too. */
+  readonly collided: ReadonlySet<Entry>;
+  /** The visible by kind, in the order of the table. */
   readonly visibleBy: Readonly<Record<ItemKind, readonly Entry[]>>;
   /** Written text by whatever key the caller chooses, made once per view. */
   listText(key: string, write: () => string): WrittenText;
@@ -66,9 +68,9 @@ export function createViews(options: { viewsMax: number; viewAgeMsMax: number; n
 }
 
 function makeView(request: ViewRequest): View {
-  const visible = new Set(
-    request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry)),
-  );
+  const entitled = request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry));
+  const collided = new Set(colliding(entitled));
+  const visible = new Set(entitled.filter((entry) => !collided.has(entry)));
   const texts = new Map<string, WrittenText>();
   const listText = (key: string, write: () => string): WrittenText => {
     const known = texts.get(key);
@@ -85,7 +87,7 @@ function makeView(request: ViewRequest): View {
     resource: ofKind("resource"),
     template: ofKind("template"),
   };
-  return { table: request.table, visible, visibleBy, listText };
+  return { table: request.table, visible, collided, visibleBy, listText };
 }
 
 /** A remembered token yields the same principal object, so this is computed once per token. */

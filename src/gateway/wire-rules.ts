@@ -76,6 +76,7 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   JSON_FORBIDDEN_KEY: json("The body holds a key that is not accepted."),
   JSON_TOO_DEEP: json("The body is nested too deeply."),
   JSON_TOO_MANY_KEYS: json("The body holds too many keys."),
+  JSON_TOO_MANY_VALUES: json("The body holds too many values."),
   JSON_NUMBER_OVERFLOW: json("The body holds a number out of range."),
   JSON_LONE_SURROGATE: json("The body holds malformed Unicode."),
   RPC_MESSAGE_INVALID: http(400, invalidRequest, "The body is not a JSON-RPC message."),

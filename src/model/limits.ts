@@ -15,6 +15,10 @@ export const limits = {
   refusedLingerMs: 1_000,
   jsonDepthMax: 64,
   jsonKeysPerObjectMax: 10_000,
+  /** Members of arrays and objects together in one text. 250,000 take about 60 ms of the loop to walk. */
+  jsonValuesMax: 250_000,
+  /** What a server's instructions may take of a model's context. The longest met in the field have 4,000 characters. */
+  instructionsCharsMax: 16_384,
   /** Elements of a JSON-RPC batch in a 2025-03-26 session. */
   batchElementsMax: 50,
   nameCharsMax: 128,
@@ -56,6 +60,8 @@ export const limits = {
   upstreamConnectionsMax: 64,
   upstreamQueueMax: 1_000,
   upstreamAnswerBytesMax: 10_485_760,
+  /** As `jsonValuesMax`, for what upstreams send: results hold tables and vectors. */
+  upstreamJsonValuesMax: 1_000_000,
   upstreamEventBytesMax: 10_485_760,
   upstreamEventsPerExchangeMax: 10_000,
   /** Requests that an upstream may send while it works on one: each is answered with a request of the gateway's. */

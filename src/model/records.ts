@@ -9,6 +9,11 @@ export type RecordKey = readonly [kind: string, tenant: string, ...rest: string[
 
 export interface RecordReads {
   get(key: RecordKey): Promise<string | undefined>;
+  /**
+   * The same without a wait, where a store holds its records in this process: two promises less for every
+   * request. Throws `StoreUnavailable` where `get` rejects with it.
+   */
+  readonly getNow?: (key: RecordKey) => string | undefined;
 }
 
 export interface RecordWrites {

@@ -4,6 +4,7 @@ import { refuse } from "../model/refusal.ts";
 import type { Refusal } from "../model/refusal.ts";
 import type { RpcMessage } from "../model/rpc.ts";
 import { parseJsonText } from "../protocol/json/parse.ts";
+import { answerBounds } from "./answer-bounds.ts";
 import { createSseParser } from "../protocol/sse.ts";
 import { readAnswerMessage, unanswered } from "./read-answer.ts";
 import type { AnswerHead } from "./read-answer.ts";
@@ -45,7 +46,7 @@ export function createEventAnswer(
     }
   };
   const read = (data: string): Reply | undefined => {
-    const parsed = parseJsonText(data);
+    const parsed = parseJsonText(data, answerBounds);
     if (!parsed.ok) return unanswered(streamFault(parsed.refusal));
     const parts = partsOf(parsed.value);
     if (parts.length > bounds.batchElementsMax) return tooLarge({ batchElementsMax: bounds.batchElementsMax });

@@ -6,6 +6,7 @@ import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
 import type { RpcError, RpcMessage } from "../model/rpc.ts";
 import { parseJson } from "../protocol/json/parse.ts";
+import { answerBounds } from "./answer-bounds.ts";
 import { readMessage } from "../protocol/jsonrpc.ts";
 import type { Reply } from "./reply.ts";
 
@@ -20,7 +21,7 @@ export interface AnswerHead {
  * Refusals: UPSTREAM_ANSWER_INVALID, UPSTREAM_ANSWER_UNMATCHED. Not checked: the shape of the result.
  */
 export function readJsonAnswer(head: AnswerHead, bytes: Uint8Array, id: string): Reply {
-  const message = readAnswerMessage(parseJson(bytes));
+  const message = readAnswerMessage(parseJson(bytes, answerBounds));
   if (isSuccess(head.status)) return readSuccess(head, message, id, bytes.byteLength);
   if (!message.ok || message.value.kind !== "response") return rejected(head.status, undefined);
   const response = message.value;

@@ -108,7 +108,7 @@ describe("bounds", () => {
   });
 
   it("counts objects and arrays alike, and siblings once", () => {
-    const bounds = { jsonDepthMax: 3, jsonKeysPerObjectMax: 9 };
+    const bounds = { ...limits, jsonDepthMax: 3, jsonKeysPerObjectMax: 9 };
     expect(refusalOf('{"a":[{}],"b":[{}]}', bounds)).toBe("accepted");
     expect(refusalOf('{"a":[{"c":{}}]}', bounds)).toBe("JSON_TOO_DEEP");
   });
@@ -122,7 +122,7 @@ describe("bounds", () => {
   });
 
   it("bounds each object by itself", () => {
-    expect(refusalOf('[{"a":1,"b":2},{"a":1,"b":2}]', { jsonDepthMax: 9, jsonKeysPerObjectMax: 2 })).toBe("accepted");
+    expect(refusalOf('[{"a":1,"b":2},{"a":1,"b":2}]', { ...limits, jsonDepthMax: 9, jsonKeysPerObjectMax: 2 })).toBe("accepted");
   });
 });
 
@@ -276,7 +276,7 @@ describe("any document", () => {
   it("is too deep exactly when it nests further than the bound", () => {
     fc.assert(
       fc.property(document, fc.integer({ min: 0, max: 6 }), ({ text, depth }, jsonDepthMax) => {
-        const code = refusalOf(text, { jsonDepthMax, jsonKeysPerObjectMax: 99 });
+        const code = refusalOf(text, { ...limits, jsonDepthMax, jsonKeysPerObjectMax: 99 });
         expect(code === "JSON_TOO_DEEP").toBe(depth > jsonDepthMax);
       }),
     );

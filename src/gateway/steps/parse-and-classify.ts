@@ -1,4 +1,5 @@
 import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Result } from "../../model/result.ts";
 import { isLegacyRevision } from "../../model/revision.ts";
 import { classify, isBatch } from "../../protocol/classify.ts";
 import { parseJson } from "../../protocol/json/parse.ts";
@@ -9,14 +10,14 @@ import type { Exchange } from "../exchange.ts";
  * Sets `body` and `classified` (or `batch`). The value parsed here is the one that is judged and sent.
  * Runs after authentication, so 405, 406 and 415 are answers to known principals only.
  */
-export async function parseAndClassify(x: Exchange): Promise<Refusal | undefined> {
+export function parseAndClassify(x: Exchange): Refusal | undefined | Promise<Refusal | undefined> {
   if (x.arrival.httpMethod === "DELETE") return classifyDelete(x);
   if (x.arrival.httpMethod !== "POST") return methodRefused(x);
-  if (x.body === undefined) {
-    const fault = negotiate(x) ?? (await readBody(x));
-    if (fault !== undefined) return fault;
-  }
-  return classifyMessage(x);
+  return x.body === undefined ? (negotiate(x) ?? readAndClassify(x)) : classifyMessage(x);
+}
+
+async function readAndClassify(x: Exchange): Promise<Refusal | undefined> {
+  return read(x, await x.arrival.readBody()) ?? classifyMessage(x);
 }
 
 /** Without a server stream to offer, GET is refused like every other method (Streamable HTTP, "Listening"). */
@@ -44,8 +45,7 @@ function negotiate(x: Exchange): Refusal | undefined {
   return undefined;
 }
 
-async function readBody(x: Exchange): Promise<Refusal | undefined> {
-  const bytes = await x.arrival.readBody();
+function read(x: Exchange, bytes: Result<Uint8Array>): Refusal | undefined {
   if (!bytes.ok) return bytes.refusal;
   const value = parseJson(bytes.value);
   if (!value.ok) return value.refusal;

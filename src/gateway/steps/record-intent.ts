@@ -4,9 +4,13 @@ import type { Gateway } from "../gateway.ts";
 import { draftOf } from "./audit-draft.ts";
 
 /** Where audit is required: no record, no forward. Writes `attempted` for exchanges that reach an upstream. */
-export async function recordIntent(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
+export function recordIntent(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
   if (x.target?.entry === undefined) return undefined;
   const kept = g.evidence.record(draftOf(x, g, { type: "attempted" }));
   if (!g.auditRequired) return undefined;
-  return kept && (await g.evidence.settled()) ? undefined : refuse("AUDIT_UNAVAILABLE").refusal;
+  return kept ? g.evidence.settled().then(refuseUnless) : refuseUnless(false);
+}
+
+function refuseUnless(kept: boolean): Refusal | undefined {
+  return kept ? undefined : refuse("AUDIT_UNAVAILABLE").refusal;
 }

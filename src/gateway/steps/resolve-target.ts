@@ -1,6 +1,7 @@
 import { readOwnString } from "../../model/json.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
-import type { Entry } from "../../catalog/table.ts";
+import { collision, type Entry } from "../../catalog/table.ts";
+import type { View } from "../../catalog/views.ts";
 import { clientMethods } from "../../protocol/methods.ts";
 import { listing } from "../../policy/decide.ts";
 import { resolvedUri } from "../../policy/uri.ts";
@@ -13,13 +14,19 @@ import { viewOf } from "./view-of.ts";
  * Sets `view` and `target`. Names are looked up in what this principal sees, never split. A miss and
  * an item hidden from the principal differ in their code, which stays inside, and not in their answer.
  */
-export async function resolveTarget(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
+export function resolveTarget(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
   const { era, message } = given(x.classified, "a classified message");
   const method = "method" in message ? clientMethods(era).get(message.method) : undefined;
   if (method === undefined) return refuse("RPC_METHOD_UNKNOWN").refusal;
-  if (method.target === undefined) return undefined;
-  x.view = await viewOf(x, g);
-  return method.target === "list" ? undefined : lookUp(x, g, method.target);
+  const { target } = method;
+  if (target === undefined) return undefined;
+  const view = viewOf(x, g);
+  return view instanceof Promise ? view.then((late) => lookIn(late, x, g, target)) : lookIn(view, x, g, target);
+}
+
+function lookIn(view: View, x: Exchange, g: Gateway, target: Target["kind"] | "list"): Refusal | undefined {
+  x.view = view;
+  return target === "list" ? undefined : lookUp(x, g, target);
 }
 
 function lookUp(x: Exchange, g: Gateway, kind: Target["kind"]): Refusal | undefined {
@@ -65,6 +72,8 @@ function belongs({ matches }: Entry, asked: string): boolean {
 /** Whoever would see an item, were it not withheld, is told why it is. */
 function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal | undefined {
   const policy = g.policy();
+  const collided = found.find((entry) => x.view?.collided.has(entry) === true);
+  if (collided !== undefined) return collision(collided);
   return found.find(
     (entry) => entry.withheld !== undefined && listing(policy, questionAbout(x, entry.item, g.now())) === "listed",
   )?.withheld;

@@ -14,8 +14,11 @@ export function canonicalJson(value: Json): string {
   return isOrdered(value) ? JSON.stringify(value) : writeCanonical(value);
 }
 
-/** A value whose keys come in order already is left to the engine: 0.4 µs against 1.0 for small arguments. */
-function isOrdered(value: Json | undefined): boolean {
+/**
+ * Whether the engine alone writes a value canonically, as its keys come in order already: 0.4 µs against 1.0 for
+ * small arguments.
+ */
+export function isOrdered(value: Json | undefined): boolean {
   if (typeof value !== "object" || value === null) return value !== undefined;
   if (value instanceof ExactNumber) return false;
   if (Array.isArray(value)) return value.every(isOrdered);

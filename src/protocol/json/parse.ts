@@ -9,7 +9,7 @@ import type { Refused, Result } from "../../model/result.ts";
 import { scanJson } from "./scan.ts";
 import type { TextSpan } from "./scan.ts";
 
-export type JsonBounds = Pick<Limits, "jsonDepthMax" | "jsonKeysPerObjectMax">;
+export type JsonBounds = Pick<Limits, "jsonDepthMax" | "jsonKeysPerObjectMax" | "jsonValuesMax">;
 
 /**
  * Parses one JSON text (RFC 8259) the one way this gateway reads it, so that what is judged is what every
@@ -21,8 +21,9 @@ export type JsonBounds = Pick<Limits, "jsonDepthMax" | "jsonKeysPerObjectMax">;
  * - `JSON_DUPLICATE_KEY`: a key that occurs twice in one object, compared after unescaping. Software
  *   differs in which of the two it believes (§4).
  * - `JSON_FORBIDDEN_KEY`: `__proto__` as a key, escaped or not.
- * - `JSON_TOO_DEEP`, `JSON_TOO_MANY_KEYS`: more than `jsonDepthMax` containers inside each other, more
- *   than `jsonKeysPerObjectMax` keys in one object.
+ * - `JSON_TOO_DEEP`, `JSON_TOO_MANY_KEYS`, `JSON_TOO_MANY_VALUES`: more than `jsonDepthMax` containers
+ *   inside each other, more than `jsonKeysPerObjectMax` keys in one object, more than `jsonValuesMax`
+ *   members in all.
  * - `JSON_NUMBER_OVERFLOW`: a number beyond the range of a double.
  * - `JSON_LONE_SURROGATE`: an escaped surrogate without its other half, in a key or a string (RFC 7493
  *   §2.1). No UTF-8 text can carry it, and peers disagree on what it becomes.
@@ -39,7 +40,7 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = limits): Resul
 
 /** `parseJson` for text that is decoded already, such as the data of a server-sent event. */
 export function parseJsonText(text: string, bounds: JsonBounds = limits): Result<Json> {
-  const scan = scanJson(text, bounds.jsonDepthMax);
+  const scan = scanJson(text, { depthMax: bounds.jsonDepthMax, valuesMax: bounds.jsonValuesMax });
   if (!scan.ok) return scan;
   const parsed = parseNatively(text);
   if (!parsed.ok) return parsed;

@@ -16,6 +16,12 @@ export interface JsonScan {
   readonly inexact: readonly TextSpan[];
 }
 
+export interface ScanBounds {
+  readonly depthMax: number;
+  /** Members of arrays and objects together, counted by the commas between them: a text of 4 MB could hold two million. */
+  readonly valuesMax: number;
+}
+
 interface Scan {
   readonly text: string;
   readonly inexact: TextSpan[];
@@ -29,6 +35,7 @@ const dot = 0x2e;
 const zero = 0x30;
 const nine = 0x39;
 const colon = 0x3a;
+const comma = 0x2c;
 const backslash = 0x5c;
 
 /**
@@ -36,12 +43,13 @@ const backslash = 0x5c;
  * keys were written, and which numbers a double cannot hold. It skips over strings with `indexOf`, which
  * makes it four times faster than a loop (0.7 µs against 3.1 µs for a 1.6 KB call).
  *
- * Refuses with `JSON_TOO_DEEP` and `JSON_NUMBER_OVERFLOW`. Not checked: the grammar. For a text that is
+ * Refuses with `JSON_TOO_DEEP`, `JSON_TOO_MANY_VALUES` and `JSON_NUMBER_OVERFLOW`. Not checked: the grammar. For a text that is
  * no JSON the answer means nothing, and the parser that runs next refuses it.
  */
-export function scanJson(text: string, depthMax: number): Result<JsonScan> {
+export function scanJson(text: string, bounds: ScanBounds): Result<JsonScan> {
   const scan: Scan = { text, inexact: [], overflow: false };
   let members = 0;
+  let commas = 0;
   let depth = 0;
   for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
@@ -55,12 +63,18 @@ export function scanJson(text: string, depthMax: number): Result<JsonScan> {
     }
     // Bit 0x20 is all that tells `[` from `{`, and `]` from `}`.
     if (code === colon) members++;
+    else if (code === comma) commas++;
     else if ((code | 0x20) === 0x7b) depth++;
     else if ((code | 0x20) === 0x7d) depth--;
-    if (depth > depthMax) return refuse("JSON_TOO_DEEP", { depthMax });
+    if (depth > bounds.depthMax) return refuse("JSON_TOO_DEEP", { depthMax: bounds.depthMax });
     at++;
   }
-  return scan.overflow ? refuse("JSON_NUMBER_OVERFLOW") : ok({ members, inexact: scan.inexact });
+  if (commas >= bounds.valuesMax) return refuse("JSON_TOO_MANY_VALUES", { valuesMax: bounds.valuesMax });
+  return conclude(scan, members);
+}
+
+function conclude({ overflow, inexact }: Scan, members: number): Result<JsonScan> {
+  return overflow ? refuse("JSON_NUMBER_OVERFLOW") : ok({ members, inexact });
 }
 
 /** Just past the quote that closes the string which opens at `start`; the text's end when none does. */
