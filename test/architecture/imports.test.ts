@@ -65,9 +65,11 @@ function sourceFiles(): string[] {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(src, file), "utf8");
-  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)"|import\("([^"]+)"\)/gm);
+  const found = text.matchAll(
+    /^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)"|import\("([^"]+)"\)|^import\s+"([^"]+)"/gm,
+  );
   return [...found].map((match) => {
-    const specifier = match[2] ?? match[3] ?? "";
+    const specifier = match[2] ?? match[3] ?? match[4] ?? "";
     const to = specifier.startsWith(".") ? relative(src, normalize(join(src, dirname(file), specifier))) : specifier;
     return { from: file, to, typeOnly: match[1] !== undefined };
   });
@@ -86,6 +88,11 @@ const imports = sourceFiles().flatMap(importsOf);
 const isOwn = (one: Import): boolean => one.to.endsWith(".ts");
 
 describe("which way imports flow", () => {
+  it("the reading of imports finds them: of every room but the model, some", () => {
+    const importing = new Set(imports.map(({ from }) => roomOf(from)));
+    expect(layers.flat().filter((room) => !importing.has(room))).toEqual([]);
+  });
+
   it("every file belongs to a room that the layers name", () => {
     expect(sourceFiles().filter((file) => layerOf(roomOf(file)) < 0)).toEqual([]);
   });

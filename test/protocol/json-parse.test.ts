@@ -122,7 +122,9 @@ describe("bounds", () => {
   });
 
   it("bounds each object by itself", () => {
-    expect(refusalOf('[{"a":1,"b":2},{"a":1,"b":2}]', { ...limits, jsonDepthMax: 9, jsonKeysPerObjectMax: 2 })).toBe("accepted");
+    expect(refusalOf('[{"a":1,"b":2},{"a":1,"b":2}]', { ...limits, jsonDepthMax: 9, jsonKeysPerObjectMax: 2 })).toBe(
+      "accepted",
+    );
   });
 });
 
