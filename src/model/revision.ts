@@ -2,6 +2,9 @@
 export const legacyRevisions = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 export const modernRevisions = ["2026-07-28"] as const;
 
+/** All of them, newest first: what a peer is told when it asks. */
+export const revisions: readonly Revision[] = [...modernRevisions, ...[...legacyRevisions].reverse()];
+
 export type LegacyRevision = (typeof legacyRevisions)[number];
 export type ModernRevision = (typeof modernRevisions)[number];
 export type Revision = LegacyRevision | ModernRevision;

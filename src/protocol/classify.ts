@@ -1,5 +1,5 @@
 import type { Json } from "../model/json.ts";
-import { isLegacyRevision, isModernRevision, legacyRevisions, modernRevisions } from "../model/revision.ts";
+import { isLegacyRevision, isModernRevision, modernRevisions, revisions } from "../model/revision.ts";
 import type { Era, Revision } from "../model/revision.ts";
 import { refuse } from "../model/refusal.ts";
 import { ok } from "../model/result.ts";
@@ -168,8 +168,6 @@ function carriesModernMeta({ params }: RpcRequest): boolean {
  * ones are offered in return; any other unknown version is offered all of them, newest first.
  */
 function unsupported(requested: string): Refused {
-  const supported = isLegacyRevision(requested)
-    ? [...modernRevisions]
-    : [...modernRevisions, ...legacyRevisions].sort().reverse();
+  const supported = isLegacyRevision(requested) ? modernRevisions : revisions;
   return refuse("REVISION_UNSUPPORTED", { supported, requested: requested.slice(0, 64) });
 }

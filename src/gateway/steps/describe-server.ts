@@ -2,7 +2,7 @@ import type { JsonObject } from "../../model/json.ts";
 import { readOwn, readOwnString } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import { codecFor, discoverResult, initializeResult, negotiateLegacy } from "../../protocol/codec.ts";
-import { modernRevisions } from "../../model/revision.ts";
+import { revisions } from "../../model/revision.ts";
 import type { Snapshot } from "../../catalog/snapshots.ts";
 import type { ServerTable } from "../../catalog/table.ts";
 import type { View } from "../../catalog/views.ts";
@@ -26,7 +26,7 @@ export async function describeServer(x: Exchange, g: Gateway): Promise<Refusal |
     x.result = initializeResult({ revision, capabilities, serverInfo, instructions });
     return undefined;
   }
-  const result = discoverResult({ supported: modernRevisions, capabilities, serverInfo, instructions });
+  const result = discoverResult({ supported: revisions, capabilities, serverInfo, instructions });
   x.result = codecFor("modern").encodeResult("server/discover", result, { serverInfo, ttlMs: g.limits.viewAgeMsMax });
   return undefined;
 }

@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { startGateway } from "../../src/compose.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import type { Fixture } from "./fixture-http.ts";
+
+/**
+ * A gateway in front of one server, as the suite needs it: nobody signs in, names stay as they are, and
+ * policy allows everything. All else is as it comes.
+ */
+export async function startGatewayBefore(upstreamUrl: string): Promise<Fixture> {
+  const folder = mkdtempSync(join(tmpdir(), "sallyport-conformance-gateway-"));
+  const port = await freePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const text = stringify({
+    publicUrl,
+    listen: { host: "127.0.0.1", port },
+    operations: { host: "127.0.0.1", port: await freePort() },
+    auth: { none: true },
+    upstreams: { fixture: { url: upstreamUrl, addresses: "loopback" } },
+    servers: { fixture: { upstreams: { fixture: {} } } },
+    policies: "./policies",
+    audit: { mode: "required", sinks: [{ file: { path: "./audit.jsonl" } }] },
+    store: { memory: true },
+  });
+  mkdirSync(join(folder, "policies"));
+  writeFileSync(join(folder, "policies", "everybody.yaml"), stringify(everybody));
+  const loaded = loadConfig({
+    text,
+    path: join(folder, "sallyport.yaml"),
+    env: () => undefined,
+    readFile: (path) => readFileSync(path, "utf8"),
+  });
+  if (!loaded.ok) throw new Error(`The gateway's configuration is wrong: ${JSON.stringify(loaded.faults)}`);
+  const running = await startGateway(loaded, { logTo: { write: () => undefined } });
+  return {
+    url: `${publicUrl}/fixture/mcp`,
+    close: async () => {
+      await running.drain();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const everybody = {
+  policy: "everybody",
+  rules: [{ id: "everything", effect: "allow", who: { anyone: true }, what: { anything: true } }],
+};
+
+/** A port that was free a moment ago; the gateway's public URL has to name it before it listens. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
