@@ -110,7 +110,7 @@ function pageOf(answer: UpstreamAnswer, of: { upstream: string; method: string; 
   return ok({ definitions: objects, nextCursor: readOwnString(result.value, "nextCursor"), bytes: answer.bytes });
 }
 
-export function serverShapes(config: Config): ServerShape[] {
+function serverShapes(config: Config): ServerShape[] {
   return Object.entries(config.servers).map(([name, server]) => ({
     name,
     upstreams: Object.entries(server.upstreams).map(([upstream, part]) => partOf(upstream, part)),

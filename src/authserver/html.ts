@@ -11,7 +11,7 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
   return { markup };
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

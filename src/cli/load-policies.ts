@@ -20,6 +20,7 @@ export function loadPolicies(config: Config): ReadPolicies {
   if (!read.ok) return read;
   const compiled = compilePolicies(read.documents, {
     issuerAliases: issuerAliasesOf(config.auth),
+    claims: mappedClaims(config.auth),
     upstreams: Object.keys(config.upstreams),
     servers: Object.keys(config.servers),
     limits: config.limits,
@@ -27,6 +28,11 @@ export function loadPolicies(config: Config): ReadPolicies {
   if (!compiled.ok) return { ok: false, faults: compiled.faults.map(asConfigFault) };
   const { policy, warnings } = compiled;
   return { ok: true, policy, files: read.documents.length, warnings: warnings.map(asConfigFault) };
+}
+
+/** The built-in authorization server maps no claims; a token without authentication has none. */
+function mappedClaims(auth: Config["auth"]): readonly string[] {
+  return auth.kind === "none" ? [] : [...new Set(auth.issuers.flatMap(({ claims }) => Object.keys(claims)))];
 }
 
 const noPolicies = { ok: true, documents: [] } as const;

@@ -60,6 +60,8 @@ function whereOf(event: JsonObject): string {
 function details(event: JsonObject): string[] {
   const lines = [
     decisionOf(readOwn(event, "decision")),
+    readOf(readOwn(event, "read")),
+    standingOf(event),
     refusalOf(readOwn(event, "refusal")),
     listedOf(readOwn(event, "listed")),
     strangersOf(readOwn(event, "strangers")),
@@ -72,8 +74,9 @@ function details(event: JsonObject): string[] {
 
 function decisionOf(decision: Json | undefined): string {
   if (!isJsonObject(decision)) return "";
-  const rule = readOwnString(decision, "rule");
-  const by = rule === undefined ? "" : ` (rule ${rule})`;
+  // What concerns no item is allowed by no rule in particular.
+  const rule = text(decision, "rule");
+  const by = rule === "" ? "" : ` (rule ${rule})`;
   switch (text(decision, "effect")) {
     case "allow":
       return `Policy allows it${by}.`;
@@ -95,6 +98,22 @@ function reasonOf(decision: JsonObject): string {
   const message = readOwnString(decision, "message");
   const reason = reasons.get(text(decision, "reason")) ?? text(decision, "reason");
   return message === undefined ? reason : `${reason} The caller was told: ${message}`;
+}
+
+/** The argument fields that policy read, by JSON pointer. */
+function readOf(read: Json | undefined): string {
+  if (!isJsonObject(read)) return "";
+  const fields = Object.entries(read).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`);
+  return fields.length === 0 ? "" : `It looked at ${fields.join(", ")}.`;
+}
+
+/** What a denial was judged by: whoever asks why somebody may not needs to see what the token said of them. */
+function standingOf(event: JsonObject): string {
+  const principal = readOwn(event, "principal");
+  if (text(event, "type") !== "denied" || !isJsonObject(principal)) return "";
+  const groups = listOf(readOwn(principal, "groups")) || "none";
+  const scopes = listOf(readOwn(principal, "scopes")) || "none";
+  return `The caller is a ${text(principal, "kind")} with the groups: ${groups}; and the scopes: ${scopes}.`;
 }
 
 function refusalOf(refusal: Json | undefined): string {

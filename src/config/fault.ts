@@ -24,7 +24,7 @@ export interface PlacedFault {
 export type Place = readonly (string | number)[];
 
 /** `["auth", "issuers", 0, "alias"]` as `auth.issuers[0].alias`. */
-export function pathOf(place: Place): string {
+function pathOf(place: Place): string {
   let path = "";
   for (const part of place) {
     if (typeof part === "number") path += `[${part}]`;

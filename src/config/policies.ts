@@ -39,7 +39,7 @@ function listFolder(folder: string): Listed {
       .sort();
     const within = entries.find((name) => statSync(join(folder, name)).isDirectory());
     if (within !== undefined) return unread(join(folder, within), "a folder", "policies side by side in one folder");
-    const names = entries.filter((name) => /\.ya?ml$/u.test(name) && !/\.cases\.ya?ml$/u.test(name));
+    const names = entries.filter((name) => /\.ya?ml$/iu.test(name) && !/\.cases\.ya?ml$/iu.test(name));
     if (names.length <= limits.policyFilesMax) return { ok: true, names };
     return unread(folder, `${names.length} files`, `at most ${limits.policyFilesMax} files`);
   } catch (error) {

@@ -93,7 +93,8 @@ const server: SchemaNode = objectOf(
         },
         supported: {
           ...scopes,
-          description: "Every scope that the built-in authorization server grants here. Absent: the minimal ones.",
+          description:
+            "Every scope that the built-in authorization server grants here. Absent: the minimal ones. Tokens of a server that has neither carry `mcp`.",
         },
       },
       { description: "OAuth scopes of this server. None are needed by default; policies ask for them per item." },

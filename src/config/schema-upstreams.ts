@@ -14,7 +14,8 @@ const credential: SchemaNode = {
         type: { const: "static", description: "The same headers on every request." },
         headers: {
           ...mapOf(secret, {
-            description: "Header name to its value, by reference. Headers that the gateway itself writes are refused.",
+            description:
+              "Header name to its value, by reference: the whole value, `Bearer` and the like included. Headers that the gateway itself writes are refused.",
             keys: { type: "string", pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$" },
           }),
           minProperties: 1,

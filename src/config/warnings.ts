@@ -57,7 +57,7 @@ export function upstreamsAreUnused({ upstreams, servers }: Config): PlacedFault[
     }));
 }
 
-/** Where two upstreams choose the same name, neither item is served. */
+/** Where two upstreams choose the same name, a start is refused; once serving, neither item is served. */
 export function prefixesAreShared({ servers }: Config): PlacedFault[] {
   return Object.entries(servers).flatMap(([server, { upstreams }]) => {
     const seen = new Set<string>();
@@ -66,7 +66,7 @@ export function prefixesAreShared({ servers }: Config): PlacedFault[] {
       .map(([upstream, { prefix }]) => ({
         place: ["servers", server, "upstreams", upstream, "prefix"],
         found: printable(prefix),
-        expected: "a prefix of its own: items of the same name are withheld",
+        expected: "a prefix of its own: `serve` refuses to start when two of their items have one name",
         rule: "prefixesAreShared",
       }));
   });

@@ -7,7 +7,7 @@ import type { Limits } from "../model/limits.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import type { Gateway, VirtualServer } from "../gateway/gateway.ts";
 import { handle } from "../gateway/handle.ts";
-import { answerRefusal, type Answer } from "../gateway/wire-answer.ts";
+import { answerStranger, type Answer } from "../gateway/wire-answer.ts";
 import { arrivalOf } from "./arrival.ts";
 import { crossOriginHeaders, preflightHeaders } from "./cross-origin.ts";
 import { rawRefusal } from "./raw-refusal.ts";
@@ -203,15 +203,7 @@ function stranger(refusal: Refusal, options: PublicServerOptions, request: Fasti
   const { gateway } = options;
   const ref = gateway.strangers.note(refusal.code, request.socket.remoteAddress ?? "");
   gateway.logRefusal({ ref, code: refusal.code }, refusal.cause);
-  return answerRefusal(refusal, {
-    ref,
-    era: undefined,
-    id: undefined,
-    method: undefined,
-    asked: undefined,
-    outcome: "refused",
-    resource: undefined,
-  });
+  return answerStranger(refusal, ref);
 }
 
 /** Bytes, because Fastify adds to a text's media type a charset that JSON does not have (RFC 8259 §11). */

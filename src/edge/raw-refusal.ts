@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { limits } from "../model/limits.ts";
 import { refuse, type RefusalCode } from "../model/refusal.ts";
-import { answerRefusal } from "../gateway/wire-answer.ts";
+import { answerStranger } from "../gateway/wire-answer.ts";
 
 export interface RawFault {
   /** What Node's HTTP parser calls it. */
@@ -26,15 +26,7 @@ export function rawRefusal(socket: Duplex, { code, note }: RawFault): void {
     socket.destroy();
     return;
   }
-  const answer = answerRefusal(refuse("HTTP_MALFORMED").refusal, {
-    ref: note("HTTP_MALFORMED"),
-    era: undefined,
-    id: undefined,
-    method: undefined,
-    asked: undefined,
-    outcome: "refused",
-    resource: undefined,
-  });
+  const answer = answerStranger(refuse("HTTP_MALFORMED").refusal, note("HTTP_MALFORMED"));
   const body = answer.body ?? "";
   const status = statusLines.get(code) ?? "400 Bad Request";
   const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;

@@ -42,6 +42,12 @@ export function answerRefusal(refusal: Refusal, context: RefusalContext): Answer
   };
 }
 
+/** The answer to a request of which nothing is known but that it is refused. */
+export function answerStranger(refusal: Refusal, ref: string): Answer<string> {
+  const nothing = { era: undefined, id: undefined, method: undefined, asked: undefined, resource: undefined };
+  return answerRefusal(refusal, { ...nothing, ref, outcome: "refused" });
+}
+
 /** The JSON-RPC message alone, for an element of a batch or a stream. */
 export function messageFor(refusal: Refusal, context: RefusalContext): JsonObject {
   const rule = wireRules[refusal.code];

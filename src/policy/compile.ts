@@ -27,6 +27,8 @@ export interface Policy {
 
 export interface PolicyContext {
   readonly issuerAliases: readonly string[];
+  /** As in `WhoNames`. */
+  readonly claims?: readonly string[] | undefined;
   readonly upstreams: readonly string[];
   readonly servers: readonly string[];
   readonly limits?: ConditionLimits & Pick<Limits, "policyRulesMax">;
@@ -119,7 +121,7 @@ function readRule(place: Place, value: unknown, reading: Reading): void {
   const id = readName(at(place, "id"), fields.get("id"), "a rule id");
   if (id !== undefined) claim(at(place, "id"), id, reading.ruleIds);
   const effect = readEffect(at(place, "effect"), fields.get("effect"));
-  const who = readWho(at(place, "who"), fields.get("who"), context.issuerAliases);
+  const who = readWho(at(place, "who"), fields.get("who"), context);
   const what = readWhat(at(place, "what"), fields.get("what"), context);
   const when = readWhen(at(place, "when"), fields.get("when"), reading.conditions);
   const stepUp = readStepUp(at(place, "stepUp"), fields.get("stepUp"), effect);

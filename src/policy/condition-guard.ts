@@ -9,7 +9,7 @@ import {
 } from "./condition-syntax.ts";
 
 /** The variables of a condition. Their fields are declared, except those of `args` and `principal.claims`. */
-export const conditionVariables: readonly string[] = ["principal", "client", "server", "item", "args", "request"];
+const conditionVariables: readonly string[] = ["principal", "client", "server", "item", "args", "request"];
 
 /**
  * What keeps a condition from loading although its types are right:

@@ -10,7 +10,7 @@ export interface Meter {
 }
 
 /** Characters that cost one step where text is merely compared or searched. */
-export const charsPerStep = 1_024;
+const charsPerStep = 1_024;
 /** Characters that cost one step where every one of them is looked at. */
 export const countedCharsPerStep = 128;
 /** Characters that cost one step where a pattern runs over text. */

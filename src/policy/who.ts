@@ -5,6 +5,13 @@ import { scopePattern, whoFields } from "./language.ts";
 import { at, fault, isMapping, readMapping, readWords, warn } from "./read-fields.ts";
 import type { Place, Words } from "./read-fields.ts";
 
+/** The names that configuration gives to whoever may act. */
+export interface WhoNames {
+  readonly issuerAliases: readonly string[];
+  /** Names under which issuers map claims for policy; undefined when that is not known, and not checked. */
+  readonly claims?: readonly string[] | undefined;
+}
+
 /** Whom a rule is for. */
 export interface Who {
   matches(principal: Principal): boolean;
@@ -16,9 +23,10 @@ type Test = (principal: Principal) => boolean;
 
 /**
  * Reads `who`. Fields are all-of, lists any-of unless `all:`. Values are exact strings. Does not check
- * that a group, subject or client exists at its issuer, only that the issuer is configured.
+ * that a group, subject or client exists at its issuer, only that the issuer and the claims are configured.
  */
-export function readWho(place: Place, value: unknown, issuerAliases: readonly string[]): Who | undefined {
+export function readWho(place: Place, value: unknown, names: WhoNames): Who | undefined {
+  const { issuerAliases } = names;
   const fields = readMapping(place, value, whoFields);
   if (fields === undefined) return undefined;
   if (fields.size === 0) {
@@ -31,7 +39,7 @@ export function readWho(place: Place, value: unknown, issuerAliases: readonly st
   let groups: readonly string[] | undefined;
   for (const [name, entry] of fields) {
     const here = at(place, name);
-    if (name === "claims") tests.push(...readClaims(here, entry));
+    if (name === "claims") tests.push(...readClaims(here, entry, names.claims));
     else if (whoFields.includes(name)) {
       const words = readWords(here, entry, name === "groups" || name === "scopes");
       if (words === undefined) continue;
@@ -130,12 +138,16 @@ function anyGroup(wanted: ReadonlySet<string>): Test {
 
 type Scalar = string | number | boolean;
 
-function readClaims(place: Place, value: unknown): readonly Test[] {
+function readClaims(place: Place, value: unknown, known: readonly string[] | undefined): readonly Test[] {
   if (!isMapping(value) || Object.keys(value).length === 0) {
     fault(place, value, "a mapping of claim to value", "expected at least one claim");
     return [];
   }
   return Object.entries(value).flatMap(([claim, entry]) => {
+    if (known?.includes(claim) === false) {
+      const expected = known.length === 0 ? "no claim, as none is mapped" : `one of ${known.join(", ")}`;
+      fault(at(place, claim), claim, expected, "no issuer maps this claim, so a deny of it would never match");
+    }
     const wanted = readScalars(at(place, claim), entry);
     if (wanted === undefined) return [];
     const { all, values } = wanted;

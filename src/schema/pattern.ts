@@ -19,7 +19,7 @@ export interface PatternBudget {
 }
 
 /** The budget is spent. A `RangeError`, as what else ends a check early: the value is too large for its schema. */
-export class PatternBudgetSpent extends RangeError {
+class PatternBudgetSpent extends RangeError {
   override readonly name = "PatternBudgetSpent";
 }
 

@@ -15,12 +15,13 @@ export function connectionFault(error: unknown, sent: boolean): Refusal {
     const { host, address, kind } = error;
     return refuse("UPSTREAM_ADDRESS_FORBIDDEN", { host, address, kind }, { cause: error }).refusal;
   }
-  const code = faultCode(error);
-  if (!sent) return refuse("UPSTREAM_UNREACHABLE", { code }, { cause: error }).refusal;
-  if (code === "UND_ERR_HEADERS_OVERFLOW")
-    return refuse("UPSTREAM_ANSWER_TOO_LARGE", { code }, { cause: error }).refusal;
+  const systemCode = faultCode(error);
+  if (!sent) return refuse("UPSTREAM_UNREACHABLE", { systemCode }, { cause: error }).refusal;
+  if (systemCode === "UND_ERR_HEADERS_OVERFLOW")
+    return refuse("UPSTREAM_ANSWER_TOO_LARGE", { systemCode }, { cause: error }).refusal;
   const brokeHttp = error instanceof errors.HTTPParserError;
-  return refuse(brokeHttp ? "UPSTREAM_ANSWER_INVALID" : "UPSTREAM_CLOSED_EARLY", { code }, { cause: error }).refusal;
+  return refuse(brokeHttp ? "UPSTREAM_ANSWER_INVALID" : "UPSTREAM_CLOSED_EARLY", { systemCode }, { cause: error })
+    .refusal;
 }
 
 /** `ECONNREFUSED`, `UND_ERR_SOCKET`, `CERT_HAS_EXPIRED` and the like: from libraries, never from the peer's text. */

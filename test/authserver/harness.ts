@@ -138,7 +138,7 @@ export async function postForm(
   return answerOf(response);
 }
 
-export function proofKey(): { verifier: string; challenge: string } {
+function proofKey(): { verifier: string; challenge: string } {
   const verifier = randomBytes(32).toString("base64url");
   return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
 }

@@ -12,7 +12,7 @@ const ref = "7K3M9Q2XVB";
 function chain(...events: readonly Partial<AuditEvent>[]): string {
   let prev = "0".repeat(64);
   const lines = events.map((event, index) => {
-    const body = bodyOf({
+    const unsealed: Omit<AuditEvent, "hash"> = {
       v: 1,
       seq: index + 1,
       at: `2026-11-29T10:00:0${index}.000Z`,
@@ -23,7 +23,8 @@ function chain(...events: readonly Partial<AuditEvent>[]): string {
       ref,
       tenant: "default",
       ...event,
-    });
+    };
+    const body = bodyOf(unsealed, unsealed);
     prev = hashOfBody(body);
     return lineFrom(body, prev);
   });
@@ -36,7 +37,7 @@ const denied: Partial<AuditEvent> = {
     kind: "human",
     subject: "ada\u001b[31m",
     clientId: "cursor",
-    groups: [],
+    groups: ["corp:support", "corp:lead\u202e"],
     scopes: [],
   },
   server: "support",
@@ -49,9 +50,11 @@ const denied: Partial<AuditEvent> = {
     message: "Only phone may be changed.",
     read: [],
   },
+  read: { "/dry": true, "/fields/0": "email" },
   refusal: { code: "POLICY_DENIED", facts: { rule: "leads-edit" } },
   durationMs: 3,
 };
+const anonymous = { issuer: "anonymous", kind: "service", subject: "anonymous", clientId: "" } as const;
 const others: readonly Partial<AuditEvent>[] = [{ ref: "0000000000", type: "listed" }];
 
 async function asked(typed: string, text: string): Promise<{ code: number; out: string; err: string }> {
@@ -72,6 +75,8 @@ describe("sallyport why", () => {
     expect(out.split("\n")).toEqual([
       "2026-11-29T10:00:01.000Z  ada\\u{1b}[31m of https://login.example.com through cursor was denied crm_update (tool update of crm) at support.",
       "    Policy denies it (rule leads-edit): the condition of every rule that would allow it is false for these arguments. The caller was told: Only phone may be changed.",
+      '    It looked at /dry = true, /fields/0 = "email".',
+      "    The caller is a human with the groups: corp:support, corp:lead\\u{202e}; and the scopes: none.",
       '    Refused as POLICY_DENIED (rule="leads-edit"): see docs/refusals.md#policy_denied.',
       "    It took 3 ms.",
     ]);
@@ -92,6 +97,11 @@ describe("sallyport why", () => {
       "an allow",
       { type: "attempted", decision: { effect: "allow", rule: "r", read: [] } },
       "Policy allows it (rule r).",
+    ],
+    [
+      "a hidden item, and what made it hidden",
+      { type: "denied", principal: { ...anonymous, groups: ["local:team"], scopes: ["mcp"] }, exposedName: "get-env" },
+      "The caller is a service with the groups: local:team; and the scopes: mcp.",
     ],
     [
       "strangers",
@@ -119,6 +129,12 @@ describe("sallyport why", () => {
   ])("tells of %s", async (_what, event, told) => {
     const { out } = await asked(ref, chain(event));
     expect(out).toContain(told);
+  });
+
+  it("names no rule where no rule in particular allowed", async () => {
+    const { out } = await asked(ref, chain({ type: "refused", decision: { effect: "allow", rule: "", read: [] } }));
+    expect(out).toContain("Policy allows it.");
+    expect(out).not.toContain("(rule");
   });
 
   it("understands a reference however it is typed", async () => {

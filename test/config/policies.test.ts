@@ -22,12 +22,15 @@ describe("readPolicyFolder", () => {
   it("reads YAML files in the order of their names, and neither cases nor anything else", () => {
     write("b.yml", "policy: b");
     write("a.yaml", "policy: a");
+    // A deny in it would silently not count.
+    write("C.YAML", "policy: c");
     write("a.cases.yaml", "cases: []");
     write("policy.schema.json", "{}");
     write("a.yaml.bak", "policy: old");
     expect(readPolicyFolder(folder)).toEqual({
       ok: true,
       documents: [
+        { path: join(folder, "C.YAML"), value: { policy: "c" } },
         { path: join(folder, "a.yaml"), value: { policy: "a" } },
         { path: join(folder, "b.yml"), value: { policy: "b" } },
       ],

@@ -255,14 +255,15 @@ describe.each(kinds)("SDK client %s", (kind) => {
     });
   });
 
-  it.runIf(era === "legacy")("pings, and ends its session, after which its requests are refused", async () => {
-    const client = await connect(kind, interop.url("crm"), people.get("crm")!);
-    await client.ping();
-    await client.terminate();
-    const error = await rejection(client.listTools());
-    expect(error.message).toMatch(/Mcp-Session-Id is missing/);
-    await client.close();
-  });
+  if (era === "legacy")
+    it("pings, and ends its session, after which its requests are refused", async () => {
+      const client = await connect(kind, interop.url("crm"), people.get("crm")!);
+      await client.ping();
+      await client.terminate();
+      const error = await rejection(client.listTools());
+      expect(error.message).toMatch(/Mcp-Session-Id is missing/);
+      await client.close();
+    });
 });
 
 /** The modern revision knows no `execution`, and v2 leaves it out of what it hands on. */

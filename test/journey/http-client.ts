@@ -88,7 +88,7 @@ export function readResponse(transcript: string): Received {
   return { status: Number(statusLine.split(" ")[1] ?? 0), headers, text, json: jsonOf(text) };
 }
 
-export function jsonOf(text: string): Loose {
+function jsonOf(text: string): Loose {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Loose) : {};

@@ -3,7 +3,7 @@ import type { GatewayUnderTest } from "./gateway-under-test.ts";
 import { send } from "./http-client.ts";
 import type { Loose, Received } from "./http-client.ts";
 
-export const modernRevision = "2026-07-28";
+const modernRevision = "2026-07-28";
 
 /** What every modern request carries in `params._meta`. */
 export const modernMeta: Loose = {

@@ -112,6 +112,20 @@ describe("a policy does not load", () => {
     expect(faultsOf([rule("a", more)]).map((fault) => fault.path)).toEqual([`p.yaml#/rules/0/${where}`]);
   });
 
+  it("with a claim that no issuer maps, where the mapped ones are known", () => {
+    const value = { policy: "p", rules: [rule("a", { effect: "deny", who: { claims: { regoin: ["eu"] } } })] };
+    const paths = (claims: readonly string[] | undefined): unknown => {
+      const compiled = compile(value, { claims });
+      return compiled.ok ? [] : compiled.faults.map((fault) => fault.path);
+    };
+    expect([paths(["region"]), paths([]), paths(["regoin"]), paths(undefined)]).toEqual([
+      ["p.yaml#/rules/0/who/claims/regoin"],
+      ["p.yaml#/rules/0/who/claims/regoin"],
+      [],
+      [],
+    ]);
+  });
+
   it.each([["constrain"], ["confirm"], ["flag"]])("with the effect %s, which is refused by name", (effect) => {
     expect(faultsOf([rule("a", { effect })])[0]?.message).toBe(`the effect \`${effect}\` comes later`);
   });

@@ -33,7 +33,7 @@ describe("the outcome of a call that got no answer", () => {
     expect(answered).toMatchObject({
       kind: "failed",
       outcome: "failed",
-      refusal: { code: "UPSTREAM_UNREACHABLE", facts: { upstream: "up", code: "ECONNREFUSED" } },
+      refusal: { code: "UPSTREAM_UNREACHABLE", facts: { upstream: "up", systemCode: "ECONNREFUSED" } },
     });
   });
 

@@ -9,6 +9,7 @@ import type { View } from "../../catalog/views.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { describeServer } from "./describe-server.ts";
+import { catalogUnavailable } from "./view-of.ts";
 
 /** Sets the answer to what the gateway answers itself: lists, ping, discovery, notifications, the end of a session. */
 export function answerHere(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
@@ -50,12 +51,6 @@ function answerList(x: Exchange, g: Gateway, kind: ItemKind): Refusal | undefine
     ),
   );
   return undefined;
-}
-
-function catalogUnavailable(view: View): Refusal {
-  const upstreams = view.table.missing.map(({ upstream }) => upstream);
-  const codes = view.table.missing.map(({ refusal }) => refusal.code);
-  return refuse("CATALOG_UNAVAILABLE", { upstreams, codes }).refusal;
 }
 
 const listKeys: Readonly<Record<ItemKind, string>> = {

@@ -8,7 +8,7 @@ import { resolvedUri } from "../../policy/uri.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { questionAbout } from "./question.ts";
-import { viewOf } from "./view-of.ts";
+import { catalogUnavailable, viewOf } from "./view-of.ts";
 
 /**
  * Sets `view` and `target`. Names are looked up in what this principal sees, never split. A miss and
@@ -38,7 +38,7 @@ function lookUp(x: Exchange, g: Gateway, kind: Target["kind"]): Refusal | undefi
   x.target = { kind, asked, entry };
   if (entry !== undefined) return undefined;
   const withheld = withheldFrom(x, g, named);
-  if (withheld !== undefined || kind !== "resource") return withheld ?? unseen(named);
+  if (withheld !== undefined || kind !== "resource") return withheld ?? unseen(view, named);
   return lookUpTemplate(x, g, { asked, named });
 }
 
@@ -55,7 +55,7 @@ function lookUpTemplate(
   const found = view.table.templates.filter((template) => belongs(template, asked));
   const visible = found.filter((template) => view.visible.has(template));
   const [entry] = visible;
-  if (entry === undefined) return withheldFrom(x, g, found) ?? unseen([...named, ...found]);
+  if (entry === undefined) return withheldFrom(x, g, found) ?? unseen(view, [...named, ...found]);
   const upstreams = [...new Set(visible.map(({ item }) => item.upstream))];
   if (upstreams.length > 1) return refuse("CATALOG_ITEM_COLLIDED", { upstreams, kind: "template" }).refusal;
   x.target = { kind: "resource", asked, entry };
@@ -79,7 +79,11 @@ function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal
   )?.withheld;
 }
 
-/** Both are answered alike; only evidence tells them apart. */
-function unseen(found: readonly Entry[]): Refusal {
+/**
+ * Hidden and unknown are answered alike; only evidence tells them apart. While an upstream of the server was
+ * never read, nobody can say that a name is unknown, and an agent that hears so gives the tool up.
+ */
+function unseen(view: View, found: readonly Entry[]): Refusal {
+  if (view.table.missing.length > 0) return catalogUnavailable(view);
   return refuse(found.length === 0 ? "ITEM_UNKNOWN" : "ITEM_HIDDEN").refusal;
 }

@@ -34,6 +34,6 @@ export function factsOf(violations: readonly Violation[]): { pointers: string[];
   return { pointers: violations.map(({ pointer }) => pointer), keywords: violations.map(({ keyword }) => keyword) };
 }
 
-export function describe(violations: readonly Violation[]): string {
+function describe(violations: readonly Violation[]): string {
   return violations.map(({ pointer, message }) => `${pointer === "" ? "The value" : pointer} ${message}.`).join(" ");
 }

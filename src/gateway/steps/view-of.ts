@@ -1,6 +1,7 @@
 import type { Entry, ServerTable } from "../../catalog/table.ts";
 import type { View } from "../../catalog/views.ts";
 import { listing } from "../../policy/decide.ts";
+import { refuse, type Refusal } from "../../model/refusal.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { questionAbout } from "./question.ts";
@@ -16,4 +17,11 @@ function viewOn(table: ServerTable, x: Exchange, g: Gateway): View {
   const policy = g.policy();
   const visible = (entry: Entry): boolean => listing(policy, questionAbout(x, entry.item, g.now())) === "listed";
   return g.views.of({ table, principal, policy: policy.digest, visible });
+}
+
+/** Upstreams of the server whose lists cannot be had now, and why. */
+export function catalogUnavailable(view: View): Refusal {
+  const upstreams = view.table.missing.map(({ upstream }) => upstream);
+  const codes = view.table.missing.map(({ refusal }) => refusal.code);
+  return refuse("CATALOG_UNAVAILABLE", { upstreams, codes }).refusal;
 }
