@@ -68,6 +68,9 @@ class BatchingRecorder implements Recorder {
   };
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
+  /** Those who wait for the next flush, all by one promise. */
+  #group: Promise<boolean> | undefined;
+  #settleGroup: ((written: Promise<boolean>) => void) | undefined;
   #closed = false;
 
   constructor(options: EvidenceOptions) {
@@ -96,12 +99,23 @@ class BatchingRecorder implements Recorder {
     return this.#required.every((queue) => queue.healthy());
   }
 
-  async settled(): Promise<boolean> {
-    if (this.#required.length === 0) return true;
-    // Calls that wait in the same turn of the loop share one write.
-    this.#soon ??= setImmediate(this.#flushNow);
-    const settled = await Promise.all(this.#required.map((queue) => queue.written(this.#accepted)));
-    return settled.every(Boolean);
+  settled(): Promise<boolean> {
+    if (this.#required.length === 0) return Promise.resolve(true);
+    if (this.#pending.length === 0) return this.#written();
+    this.#group ??= new Promise((settle) => {
+      this.#settleGroup = settle;
+      // Calls that wait in the same turn of the loop share one write, and one promise.
+      this.#soon = setImmediate(this.#flushNow);
+    });
+    return this.#group;
+  }
+
+  /** True once everything accepted so far is written to every required sink. */
+  #written(): Promise<boolean> {
+    const [queue, ...others] = this.#required;
+    if (queue !== undefined && others.length === 0) return queue.written(this.#accepted);
+    const written = this.#required.map((required) => required.written(this.#accepted));
+    return Promise.all(written).then((all) => all.every(Boolean));
   }
 
   depth(): number {
@@ -125,6 +139,9 @@ class BatchingRecorder implements Recorder {
     this.#pending = [];
     const lines = pending.map((stamped) => this.#chain.seal(stamped));
     for (const queue of this.#queues) queue.offer(lines);
+    this.#settleGroup?.(this.#written());
+    this.#settleGroup = undefined;
+    this.#group = undefined;
   }
 
   #queueFor({ sink, required }: EvidenceOptions["sinks"][number]): SinkQueue {

@@ -39,9 +39,10 @@ export interface AuthenticationRequest {
 export interface Authenticator {
   /**
    * Who sends this request. Refuses with an AUTH_* code or STORE_UNAVAILABLE; every fault of a token is a
-   * refusal. Rejects only when something of ours is broken.
+   * refusal. Throws or rejects only when something of ours is broken. Synchronous for a token that is remembered,
+   * where the deny list is.
    */
-  authenticate(request: AuthenticationRequest): Promise<Result<Principal>>;
+  authenticate(request: AuthenticationRequest): Result<Principal> | Promise<Result<Principal>>;
 }
 
 /**
@@ -56,25 +57,33 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const issuers = keyedIssuers(options);
   const remembered = createVerifiedTokens(limits.verifiedTokensMax);
 
-  async function verifyAnew(text: string, request: AuthenticationRequest): Promise<Result<RememberedToken>> {
+  async function authenticateAnew(
+    text: string,
+    key: string,
+    request: AuthenticationRequest,
+  ): Promise<Result<Principal>> {
     const { resource, now } = request;
     const verified = await verifyToken(text, { issuers, resource, now, limits });
     if (!verified.ok) return verified;
     const { principal, keys, generation } = verified.value;
     const until = Math.min(now + limits.verifiedTokenSecondsMax * 1000, principal.expiresAt * 1000);
-    return ok({ principal, keys, generation, until, denyDigest: denyDigest(text) });
+    const token = { principal, keys, generation, until, denyDigest: denyDigest(text) };
+    if (now < until) remembered.put(key, token);
+    return unlessDenied(token);
   }
 
-  async function authenticate(request: AuthenticationRequest): Promise<Result<Principal>> {
+  function unlessDenied({ principal, denyDigest: digest }: RememberedToken): ReturnType<Authenticator["authenticate"]> {
+    const denied = refuseDenied(denyList, principal, digest);
+    if (denied instanceof Promise) return denied.then((refused) => refused ?? ok(principal));
+    return denied ?? ok(principal);
+  }
+
+  function authenticate(request: AuthenticationRequest): ReturnType<Authenticator["authenticate"]> {
     const bearer = readBearer(request.authorization, limits.bearerBytesMax);
     if (!bearer.ok) return bearer;
     const key = `${sha256(bearer.value)} ${request.resource}`;
     const known = remembered.get(key, request.now);
-    const token = known === undefined ? await verifyAnew(bearer.value, request) : ok(known);
-    if (!token.ok) return token;
-    if (known === undefined && request.now < token.value.until) remembered.put(key, token.value);
-    const denied = await refuseDenied(denyList, token.value.principal, token.value.denyDigest);
-    return denied ?? ok(token.value.principal);
+    return known === undefined ? authenticateAnew(bearer.value, key, request) : unlessDenied(known);
   }
 
   return { authenticate };

@@ -28,18 +28,29 @@ export function deniedSubjectKey(who: Pick<Principal, "tenant" | "issuer" | "sub
  * Undefined when neither the token nor its subject is denied. Refuses AUTH_TOKEN_REVOKED, and
  * STORE_UNAVAILABLE when nobody can tell: a deny list that cannot be read denies.
  */
-export async function refuseDenied(list: DenyList, who: Principal, digest: string): Promise<Refused | undefined> {
+export function refuseDenied(
+  list: DenyList,
+  who: Principal,
+  digest: string,
+): Refused | undefined | Promise<Refused | undefined> {
+  const [token, subject] = [deniedTokenKey(who.tenant, digest), deniedSubjectKey(who)];
+  if (list.getNow === undefined)
+    return Promise.all([list.get(token), list.get(subject)]).then(([one, other]) => judge(one, other), unreadable);
   try {
-    const [token, subject] = await Promise.all([
-      list.get(deniedTokenKey(who.tenant, digest)),
-      list.get(deniedSubjectKey(who)),
-    ]);
-    if (token !== undefined) return refuse("AUTH_TOKEN_REVOKED", { denied: "token" });
-    return subject === undefined ? undefined : refuse("AUTH_TOKEN_REVOKED", { denied: "subject" });
+    return judge(list.getNow(token), list.getNow(subject));
   } catch (cause) {
-    if (cause instanceof StoreUnavailable) return refuse("STORE_UNAVAILABLE", { needed: "deny list" }, { cause });
-    throw cause;
+    return unreadable(cause);
   }
+}
+
+function judge(token: string | undefined, subject: string | undefined): Refused | undefined {
+  if (token !== undefined) return refuse("AUTH_TOKEN_REVOKED", { denied: "token" });
+  return subject === undefined ? undefined : refuse("AUTH_TOKEN_REVOKED", { denied: "subject" });
+}
+
+function unreadable(cause: unknown): Refused {
+  if (cause instanceof StoreUnavailable) return refuse("STORE_UNAVAILABLE", { needed: "deny list" }, { cause });
+  throw cause;
 }
 
 export function sha256(text: string): string {

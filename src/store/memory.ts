@@ -28,12 +28,14 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   const shelf = createShelf({ now, entriesMax });
   let closed = false;
 
+  function openName(key: RecordKey): string {
+    if (closed) throw new StoreUnavailable("the store is closed");
+    return storeKey(key);
+  }
+
   // Rejections, never synchronous throws: callers meet the same behaviour as over a network.
   function at<T>(key: RecordKey, act: (name: string) => T): Promise<T> {
-    return attempt(() => {
-      if (closed) throw new StoreUnavailable("the store is closed");
-      return act(storeKey(key));
-    });
+    return attempt(() => act(openName(key)));
   }
 
   /** `at`, for operations that carry a value: its bound holds whether or not it would be written. */
@@ -50,6 +52,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
 
   return {
     get: (key) => at(key, (name) => shelf.text(name)?.value),
+    getNow: (key) => shelf.text(openName(key))?.value,
     set: (key, value, ttlMs) =>
       atWith(key, value, (name) => {
         put(name, value, ttlMs);

@@ -1,8 +1,10 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { metricPrefix } from "../model/identifiers.ts";
 import type { Outcome } from "../model/outcome.ts";
 import { refusalCodes } from "../model/refusal.ts";
 import type { RefusalCode } from "../model/refusal.ts";
+import { createDurations, createTally } from "./tally.ts";
+import type { Durations, Tally } from "./tally.ts";
 
 export interface MetricsOptions {
   /** Configured names. A label is one of these or `unknown`, so strangers cannot add series. */
@@ -46,6 +48,9 @@ const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** Values a label may take when nothing but our own code names them. */
 const openLabelValuesMax = 50;
 
+const requestLabels = ["server", "column", "outcome", "code"] as const;
+const upstreamLabels = ["upstream", "outcome"] as const;
+
 /** Metrics in a registry of their own, so that two gateways in one process (tests) do not meet. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
@@ -57,38 +62,40 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const code = closedLabel(refusalCodes);
   const [sinkName, failureName] = [openLabel(), openLabel()];
 
-  const requests = counter("requests_total", "Requests by what became of them.", [
-    "server",
-    "column",
-    "outcome",
-    "code",
-  ]);
-  const requestSeconds = histogram("request_seconds", "Time from a request's arrival to its answer.", "server");
-  const upstreamRequests = counter("upstream_requests_total", "Exchanges with upstreams by outcome.", [
-    "upstream",
-    "outcome",
-  ]);
-  const upstreamSeconds = histogram("upstream_seconds", "Time an upstream took.", "upstream");
+  const requests = tallied(registry, "requests_total", "Requests by what became of them.", requestLabels);
+  const requestSeconds = durations("request_seconds", "Time from a request's arrival to its answer.", "server");
+  const upstreamRequests = tallied(
+    registry,
+    "upstream_requests_total",
+    "Exchanges with upstreams by outcome.",
+    upstreamLabels,
+  );
+  const upstreamSeconds = durations("upstream_seconds", "Time an upstream took.", "upstream");
   const auditLost = counter("audit_lost_events_total", "Audit events that a sink did not take.", ["sink"]);
   const storeFailures = counter("store_failures_total", "Failed store operations and connections.", ["failure"]);
 
   function counter<Name extends string>(name: string, help: string, labelNames: Name[]): Counter<Name> {
     return new Counter({ name: `${metricPrefix}${name}`, help, labelNames, registers });
   }
-  function histogram<Name extends string>(name: string, help: string, label: Name): Histogram<Name> {
-    return new Histogram({ name: metricPrefix + name, help, labelNames: [label], buckets: secondsBuckets, registers });
+  function durations(name: string, help: string, label: string): Durations {
+    return createDurations({ name: metricPrefix + name, help, label, bounds: secondsBuckets });
   }
 
   return {
     request: (sample) => {
-      const labels = { server: server(sample.server), column: column(sample.column), outcome: sample.outcome };
-      requests.inc({ ...labels, code: sample.code === undefined ? "none" : code(sample.code) });
-      requestSeconds.observe({ server: labels.server }, sample.durationMs / 1_000);
+      const name = server(sample.server);
+      requests.add({
+        server: name,
+        column: column(sample.column),
+        outcome: sample.outcome,
+        code: sample.code === undefined ? "none" : code(sample.code),
+      });
+      requestSeconds.observe(name, sample.durationMs);
     },
     upstream: (sample) => {
       const name = upstream(sample.upstream);
-      upstreamRequests.inc({ upstream: name, outcome: sample.outcome });
-      upstreamSeconds.observe({ upstream: name }, sample.durationMs / 1_000);
+      upstreamRequests.add({ upstream: name, outcome: sample.outcome });
+      upstreamSeconds.observe(name, sample.durationMs);
     },
     auditLost: (sink, count) => {
       auditLost.inc({ sink: sinkName(sink) }, count);
@@ -108,8 +115,32 @@ export function createMetrics(options: MetricsOptions): Metrics {
     storeFailed: (failure) => {
       storeFailures.inc({ failure: failureName(failure) });
     },
-    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    render: async () => ({
+      contentType: registry.contentType,
+      text: `${await registry.metrics()}\n${requestSeconds.render()}\n${upstreamSeconds.render()}`,
+    }),
   };
+}
+
+/** A counter that is counted in a tally, and read from there whenever metrics are asked for. */
+function tallied<Name extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Name[],
+): Tally<Record<Name, string>> {
+  const tally = createTally<Record<Name, string>>();
+  const total = new Counter<Name>({
+    name: `${metricPrefix}${name}`,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect: () => {
+      total.reset();
+      for (const [labels, count] of tally.entries()) total.inc(labels, count);
+    },
+  });
+  return tally;
 }
 
 type Label = (value: string) => string;

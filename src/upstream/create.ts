@@ -82,8 +82,20 @@ function createIds(prefix: string): () => string {
   };
 }
 
-async function perform(upstream: Known, sessions: LegacySessions, request: UpstreamRequest): Promise<UpstreamAnswer> {
-  const era = eraWithoutAsking(upstream) ?? (await findEra(upstream, request.signal, request.timeoutMs));
+function perform(upstream: Known, sessions: LegacySessions, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  const era = eraWithoutAsking(upstream);
+  if (era !== undefined) return performIn(era, upstream, sessions, request);
+  return findEra(upstream, request.signal, request.timeoutMs).then((found) =>
+    performIn(found, upstream, sessions, request),
+  );
+}
+
+function performIn(
+  era: Awaited<ReturnType<typeof findEra>>,
+  upstream: Known,
+  sessions: LegacySessions,
+  request: UpstreamRequest,
+): Promise<UpstreamAnswer> {
   const stale = (): void => {
     upstream.era.forget();
   };
@@ -91,7 +103,7 @@ async function perform(upstream: Known, sessions: LegacySessions, request: Upstr
   if (era === "modern") return requestModern(upstream.link, request, stale);
   const { refusal } = era;
   const facts = { upstream: upstream.link.upstream, ...refusal.facts };
-  return { kind: "failed", outcome: "failed", refusal: { ...refusal, facts }, hop: undefined };
+  return Promise.resolve({ kind: "failed", outcome: "failed", refusal: { ...refusal, facts }, hop: undefined });
 }
 
 function eraWithoutAsking({ pinned, era }: Known): "legacy" | "modern" | undefined {

@@ -41,17 +41,23 @@ export async function deliver(link: Link, delivery: Delivery): Promise<Delivered
   const held = link.credential.headers();
   const attached = held instanceof Promise ? await held : held;
   if (!attached.ok) return unavailable(attached);
-  const first = await attempt(link, delivery, attached.value);
-  const status = first.reply.kind === "status" || first.reply.kind === "response" ? first.reply.status : undefined;
-  if (status !== 401 || link.credential.renew === undefined) return first;
+  const id = link.nextId();
+  const reply = await attempt(link, delivery, { id, credential: attached.value });
+  const status = reply.kind === "status" || reply.kind === "response" ? reply.status : undefined;
+  if (status !== 401 || link.credential.renew === undefined) return { reply, id };
   const renewed = await link.credential.renew(attached.value);
-  return renewed.ok ? attempt(link, delivery, renewed.value) : unavailable(renewed);
+  if (!renewed.ok) return unavailable(renewed);
+  const nextId = link.nextId();
+  return { reply: await attempt(link, delivery, { id: nextId, credential: renewed.value }), id: nextId };
 }
 
-async function attempt(link: Link, delivery: Delivery, credential: CredentialHeaders): Promise<Delivered> {
-  const id = link.nextId();
+function attempt(
+  link: Link,
+  delivery: Delivery,
+  { id, credential }: { readonly id: string; readonly credential: CredentialHeaders },
+): Promise<Reply> {
   const { headers, body } = delivery.write(id);
-  const reply = await send({
+  return send({
     lane: link.pools[delivery.lane],
     outgoing: { method: delivery.method, path: link.path, headers: [...headers, ...credential], body },
     id: delivery.expectsAnswer ? id : undefined,
@@ -61,7 +67,6 @@ async function attempt(link: Link, delivery: Delivery, credential: CredentialHea
     onNotification: delivery.onNotification,
     onRequest: delivery.onRequest,
   });
-  return { reply, id };
 }
 
 function unavailable({ refusal }: Refused): Delivered {

@@ -65,8 +65,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
       const phase = this.#controller === undefined ? "connect" : "first-byte";
       this.#fail("UPSTREAM_TIMED_OUT", { phase, ms: bounds.firstByteMs });
     }, bounds.firstByteMs);
-    const { method, path, body } = outgoing;
-    dispatcher.dispatch({ method, path, body, headers: [...outgoing.headers] }, this);
+    dispatcher.dispatch(outgoing, this);
   }
 
   /** undici is about to write the request. From here on nobody can know whether it is executed. */

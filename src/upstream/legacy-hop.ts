@@ -100,7 +100,7 @@ export function isSessionId(id: string, { limits }: Pick<Link, "limits">): boole
 }
 
 /** Sends a message that expects no answer; any 2xx will do, whatever body comes with it. */
-export async function notify(link: Link, grant: LegacyGrant, message: JsonObject): Promise<Result<void>> {
+async function notify(link: Link, grant: LegacyGrant, message: JsonObject): Promise<Result<void>> {
   const { reply } = await deliver(link, {
     ...control(link),
     expectsAnswer: false,

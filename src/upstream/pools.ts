@@ -81,7 +81,7 @@ export function createPools(options: PoolsOptions): Pools {
   };
 }
 
-export function createLane(dispatcher: Dispatcher, bounds: LaneBounds): Lane {
+function createLane(dispatcher: Dispatcher, bounds: LaneBounds): Lane {
   /** A set keeps the order of insertion, and a turn leaves its middle at no cost. */
   const queue = new Set<Turn>();
   let started = 0;

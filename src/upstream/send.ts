@@ -9,7 +9,7 @@ export interface Outgoing {
   readonly method: "POST" | "DELETE";
   readonly path: string;
   /** Names and values in turn, as undici takes them. */
-  readonly headers: readonly string[];
+  readonly headers: string[];
   readonly body: string | null;
 }
 

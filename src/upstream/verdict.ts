@@ -52,7 +52,7 @@ const asking: ReadonlySet<string> = new Set([
   "prompts/list",
 ]);
 
-export function mayAct(method: string): boolean {
+function mayAct(method: string): boolean {
   return !asking.has(method);
 }
 

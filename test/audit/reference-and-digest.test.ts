@@ -33,6 +33,14 @@ describe("a keyed digest", () => {
     });
   });
 
+  it.each([32, 63, 64, 65, 200])("is an HMAC under a key of %i bytes too", (length) => {
+    const long = Uint8Array.from({ length }, (_, at) => at);
+    for (const text of ["", "x", "é".repeat(100)])
+      expect(createDigester({ kid: "k", key: long })(text).digest).toBe(
+        createHmac("sha256", long).update(text, "utf8").digest("hex"),
+      );
+  });
+
   it("differs by key and by text", () => {
     const [one, other] = [createDigester({ kid: "a", key }), createDigester({ kid: "b", key: new Uint8Array(32) })];
     expect(one("x").digest).not.toBe(other("x").digest);

@@ -340,9 +340,12 @@ describe("a verified token", () => {
   });
 });
 
-describe("the deny list", () => {
+describe.each([
+  ["over a network", false],
+  ["of this process", true],
+])("the deny list %s", (_, denyAtOnce) => {
   it("is read on every request, so that a remembered token is refused from the next request on", async () => {
-    const one = bench([corp]);
+    const one = bench([corp], { denyAtOnce });
     const token = await sign(es, goodClaims);
     expect(codeOf(await one.present(token))).toBe("ok");
     one.list.denied.add(JSON.stringify(deniedTokenKey("default", denyDigest(token))));
@@ -353,7 +356,7 @@ describe("the deny list", () => {
   });
 
   it("denies a subject with whatever client and token, and nobody else", async () => {
-    const one = bench([corp]);
+    const one = bench([corp], { denyAtOnce });
     one.list.denied.add(JSON.stringify(deniedSubjectKey({ tenant: "default", issuer, subject: "u1" })));
     for (const client_id of ["desktop", "other"]) {
       expect(codeOf(await one.present(await sign(es, { ...goodClaims, client_id })))).toBe("AUTH_TOKEN_REVOKED");
@@ -362,7 +365,7 @@ describe("the deny list", () => {
   });
 
   it("denies a token also under the other signature that ECDSA gives it", async () => {
-    const one = bench([corp]);
+    const one = bench([corp], { denyAtOnce });
     const token = await sign(es, goodClaims);
     const twin = twinOf(token);
     expect(twin).not.toBe(token);
@@ -372,7 +375,7 @@ describe("the deny list", () => {
   });
 
   it("that cannot be read refuses, a remembered token too", async () => {
-    const one = bench([corp]);
+    const one = bench([corp], { denyAtOnce });
     const token = await sign(es, goodClaims);
     await one.present(token);
     one.list.broken = new StoreUnavailable("down");
@@ -382,7 +385,7 @@ describe("the deny list", () => {
   });
 
   it("is not asked about tokens that are refused anyway", async () => {
-    const one = bench([corp]);
+    const one = bench([corp], { denyAtOnce });
     await one.present(await sign(stranger, goodClaims));
     expect(one.list.reads).toBe(0);
   });

@@ -5,6 +5,7 @@ import type { DenyList } from "../../src/auth/port.ts";
 import type { TrustedIssuer } from "../../src/auth/trusted-issuer.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Limits } from "../../src/model/limits.ts";
+import type { RecordKey } from "../../src/model/records.ts";
 import type { Principal } from "../../src/model/principal.ts";
 import type { Refusal } from "../../src/model/refusal.ts";
 import type { Result } from "../../src/model/result.ts";
@@ -24,18 +25,27 @@ export const goodClaims: JWTPayload = {
   exp: startSeconds + 3600,
 };
 
-/** Two records deny; everything else is absent. `broken` is thrown instead of an answer. */
-export function denyList(): DenyList & { readonly denied: Set<string>; reads: number; broken: Error | undefined } {
-  return {
+/** Two records deny; everything else is absent. `broken` is thrown instead of an answer. `atOnce`: it can be read without a wait. */
+export function denyList(
+  atOnce = false,
+): DenyList & { readonly denied: Set<string>; reads: number; broken: Error | undefined } {
+  const list: ReturnType<typeof denyList> = {
     denied: new Set<string>(),
     reads: 0,
     broken: undefined,
     get(key) {
-      this.reads += 1;
-      if (this.broken !== undefined) return Promise.reject(this.broken);
-      return Promise.resolve(this.denied.has(JSON.stringify(key)) ? "1" : undefined);
+      list.reads += 1;
+      if (list.broken !== undefined) return Promise.reject(list.broken);
+      return Promise.resolve(list.denied.has(JSON.stringify(key)) ? "1" : undefined);
     },
   };
+  if (!atOnce) return list;
+  const getNow = (key: RecordKey): string | undefined => {
+    list.reads += 1;
+    if (list.broken !== undefined) throw list.broken;
+    return list.denied.has(JSON.stringify(key)) ? "1" : undefined;
+  };
+  return Object.assign(list, { getNow });
 }
 
 export interface Bench {
@@ -48,9 +58,9 @@ export interface Bench {
 /** An authenticator whose network is cut off unless a fetch is given. */
 export function bench(
   issuers: readonly TrustedIssuer[],
-  options: { readonly fetch?: typeof fetch; readonly limits?: Partial<Limits> } = {},
+  options: { readonly fetch?: typeof fetch; readonly limits?: Partial<Limits>; readonly denyAtOnce?: boolean } = {},
 ): Bench {
-  const list = denyList();
+  const list = denyList(options.denyAtOnce);
   const noFetch = (): never => {
     throw new Error("nothing may be fetched here");
   };
@@ -60,8 +70,8 @@ export function bench(
     denyList: list,
     limits: { ...limits, ...options.limits },
   });
-  const present: Bench["present"] = (token, laterMs = 0, at = resource) =>
-    authenticator.authenticate({ authorization: [`Bearer ${token}`], resource: at, now: start + laterMs });
+  const present: Bench["present"] = async (token, laterMs = 0, at = resource) =>
+    await authenticator.authenticate({ authorization: [`Bearer ${token}`], resource: at, now: start + laterMs });
   return { authenticator, list, present };
 }
 

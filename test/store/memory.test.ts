@@ -16,6 +16,22 @@ describeStoreContract("memory store", () => {
   };
 });
 
+describe("getNow", () => {
+  it("reads what get reads, until the record expires or the store is closed", async () => {
+    let now = 0;
+    const store = createMemoryStore({ now: () => now });
+    const key = ["denied-token", "acme", "a"] as const;
+    expect(store.getNow?.(key)).toBeUndefined();
+    await store.set(key, "1", 10);
+    now = 9;
+    expect([store.getNow?.(key), await store.get(key)]).toEqual(["1", "1"]);
+    now = 10;
+    expect([store.getNow?.(key), await store.get(key)]).toEqual([undefined, undefined]);
+    await store.close();
+    expect(() => store.getNow?.(key)).toThrow(StoreUnavailable);
+  });
+});
+
 describe("a memory store that is full", () => {
   function fullStore(): { store: ReturnType<typeof createMemoryStore>; pass: (ms: number) => void } {
     let now = 0;

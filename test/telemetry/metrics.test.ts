@@ -38,6 +38,21 @@ describe("metrics", () => {
     expect(lines).toContain('sallyport_request_seconds_sum{server="support"} 1.524');
   });
 
+  it("put a duration into the bucket whose bound it equals, and into every larger one, each scrape anew", async () => {
+    const ours = metrics();
+    for (const durationMs of [1, 1.001, 300_000, 300_001]) ours.request({ ...sample, durationMs });
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      const lines = await samplesOf(ours);
+      const buckets = lines.filter((line) => line.includes("request_seconds_bucket") && line.includes("support"));
+      expect(buckets.map((line) => line.split(" ")[1])).toEqual(["1", ...Array<string>(14).fill("2"), "3", "4"]);
+      expect(buckets.at(-1)).toContain('le="+Inf"');
+      expect(lines).toContain('sallyport_request_seconds_count{server="support"} 4');
+      expect(lines.filter((line) => line.startsWith("sallyport_requests_total"))).toEqual([
+        'sallyport_requests_total{server="support",column="call",outcome="returned",code="none"} 4',
+      ]);
+    }
+  });
+
   it("count exchanges with upstreams, lost evidence and store failures, and read the queue when asked", async () => {
     const ours = metrics();
     let depth = 3;

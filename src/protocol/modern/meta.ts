@@ -52,7 +52,7 @@ export function readModernMeta(params: JsonObject | undefined): Result<ModernMet
 
 function readOptional(
   meta: JsonObject,
-  required: Pick<ModernMeta, "protocolVersion" | "clientCapabilities">,
+  { protocolVersion, clientCapabilities }: Pick<ModernMeta, "protocolVersion" | "clientCapabilities">,
 ): Result<ModernMeta> {
   const clientInfo = readOwn(meta, clientInfoMetaKey);
   if (clientInfo !== undefined && !isImplementation(clientInfo)) return invalid(clientInfoMetaKey, false);
@@ -60,7 +60,7 @@ function readOptional(
   if (logLevel !== undefined && !isLogLevel(logLevel)) return invalid(logLevelMetaKey, false);
   const progressToken = readOwn(meta, "progressToken");
   if (progressToken !== undefined && !isRpcId(progressToken)) return invalid("progressToken", false);
-  return ok({ ...required, clientInfo, logLevel, progressToken });
+  return ok({ protocolVersion, clientInfo, clientCapabilities, logLevel, progressToken });
 }
 
 function isImplementation(value: unknown): value is JsonObject {
