@@ -64,7 +64,7 @@ export interface Exchange {
   /** What will be delivered: a result, an upstream's own error, or a text written beforehand. */
   result: JsonObject | undefined;
   error: RpcError | undefined;
-  resultText: WrittenText | undefined;
+  resultText: (Pick<WrittenText, "text"> & Partial<WrittenText>) | undefined;
   resultBytes: number | undefined;
   listed: { readonly shown: number; readonly known: number } | undefined;
   outcome: Outcome;

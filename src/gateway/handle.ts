@@ -85,7 +85,7 @@ function success(x: Exchange): Answer {
 }
 
 function bodyOf(x: Exchange, id: RpcId): string | Buffer {
-  if (x.error !== undefined || x.resultText === undefined) return textOf(x, id);
+  if (x.error !== undefined || x.resultText?.bytes === undefined) return textOf(x, id);
   return Buffer.concat([Buffer.from(beforeResult(id)), x.resultText.bytes, afterResult]);
 }
 

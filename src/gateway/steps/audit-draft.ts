@@ -28,7 +28,7 @@ export function draftOf(
     draft.read = x.fieldsRead ??= fieldsRead(x, x.decision, g);
   }
   if (x.listed !== undefined) draft.listed = x.listed;
-  addEnding(draft, x, fact);
+  addEnding(draft, x, g, fact);
   return draft;
 }
 
@@ -63,13 +63,14 @@ function addTarget(draft: Draft, x: Exchange, g: Gateway): void {
 function note(args: JsonObject, g: Gateway): NonNullable<Exchange["argumentsNoted"]> {
   const text = canonicalJson(args);
   const { digest, key } = g.digest(text);
-  return { digest, key, bytes: text.length };
+  return { digest, key, bytes: Buffer.byteLength(text) };
 }
 
-function addEnding(draft: Draft, x: Exchange, fact: { refusal?: Refusal; durationMs?: number }): void {
+function addEnding(draft: Draft, x: Exchange, g: Gateway, fact: { refusal?: Refusal; durationMs?: number }): void {
   if (fact.durationMs !== undefined) {
     draft.durationMs = fact.durationMs;
     draft.outcome = x.outcome;
+    if (x.target !== undefined && x.resultText !== undefined) draft.resultDigest = g.digest(x.resultText.text).digest;
   }
   if (fact.refusal !== undefined) draft.refusal = { code: fact.refusal.code, facts: fact.refusal.facts };
   if (x.upstreamMs !== undefined) draft.upstreamMs = x.upstreamMs;

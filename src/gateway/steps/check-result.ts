@@ -1,6 +1,7 @@
 import { readOwn, type JsonObject } from "../../model/json.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import { codecFor } from "../../protocol/codec.ts";
+import { writeJson } from "../../protocol/json/write.ts";
 import type { Entry } from "../../catalog/table.ts";
 import { given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -48,4 +49,6 @@ function encode(x: Exchange, g: Gateway): void {
   if (x.result === undefined || column !== "call") return;
   const hints = { serverInfo: { ...g.info }, ttlMs: 0 };
   x.result = codecFor(era).encodeResult(methodOf(x), x.result, hints);
+  // Written here, once: evidence has the digest of the very text that is delivered.
+  if (x.target !== undefined) x.resultText = { text: writeJson(x.result) };
 }
