@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Limits } from "../model/limits.ts";
 import type { McpHeaders } from "../protocol/classify.ts";
-import type { Arrival } from "../gateway/exchange.ts";
+import { accepts } from "../protocol/media-type.ts";
+import type { Arrival, ClientStream } from "../gateway/exchange.ts";
 import type { VirtualServer } from "../gateway/gateway.ts";
 import { clientGone } from "./client-gone.ts";
 import { readBody } from "./read-body.ts";
@@ -10,7 +11,7 @@ import { readBody } from "./read-body.ts";
 export function arrivalOf(
   req: IncomingMessage,
   res: ServerResponse,
-  about: { server: VirtualServer; limits: Limits },
+  about: { server: VirtualServer; limits: Limits; stream: () => ClientStream },
 ): Arrival {
   const raw = readRawHeaders(req.rawHeaders);
   const headers = headersOf(req, raw.repeated);
@@ -23,6 +24,7 @@ export function arrivalOf(
     address: req.socket.remoteAddress ?? "",
     gone: clientGone(res),
     readBody: () => readBody(req, about.limits),
+    stream: () => (accepts(req.headers.accept, "text/event-stream") ? about.stream() : undefined),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Gateway, VirtualServer } from "../gateway/gateway.ts";
 import { handle } from "../gateway/handle.ts";
 import { answerStranger, type Answer } from "../gateway/wire-answer.ts";
 import { arrivalOf } from "./arrival.ts";
+import { createAnswerStream, type AnswerStream } from "./client-stream.ts";
 import { crossOriginHeaders, preflightHeaders } from "./cross-origin.ts";
 import { rawRefusal } from "./raw-refusal.ts";
 import { interruptBody } from "./read-body.ts";
@@ -112,9 +113,15 @@ function endpoint(options: PublicServerOptions): Handler {
       return;
     }
     reply.hijack();
-    const arrival = arrivalOf(request.raw, reply.raw, { server, limits: options.limits });
     const extra = crossOriginHeaders(options.gateway.allowedOrigins, request.headers.origin);
+    let opening: AnswerStream | undefined;
+    const stream = (): AnswerStream => (opening ??= createAnswerStream(reply.raw, extra, options.limits));
+    const arrival = arrivalOf(request.raw, reply.raw, { server, limits: options.limits, stream });
     void handle(arrival, options.gateway).then((answer) => {
+      if (opening?.opened === true) {
+        opening.finish(answer.body?.toString() ?? "");
+        return;
+      }
       // A connection kept alive would keep a gateway from stopping that has nothing left to do.
       const last = options.gateway.draining() ? { connection: "close" } : noHeaders;
       sendAnswer(request.raw, reply.raw, answer, [extra, last]);

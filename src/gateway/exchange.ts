@@ -26,6 +26,14 @@ export interface Arrival {
   /** Cancelled when the client's connection is gone. */
   readonly gone: Cancellation;
   readonly readBody: () => Promise<Result<Uint8Array>>;
+  /** The answer's event stream, for messages before the answer; undefined for a client that takes none. */
+  readonly stream: () => ClientStream | undefined;
+}
+
+/** Messages to the client while its request is under way. The first one settles that the answer is a stream. */
+export interface ClientStream {
+  /** One JSON-RPC message. Dropped when the client is gone or reads too slowly. */
+  send(message: string): void;
 }
 
 /** What the caller asked for, and the entry that this principal's view has under that name. */

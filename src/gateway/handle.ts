@@ -54,7 +54,8 @@ async function batchRefusal(x: Exchange, g: Gateway, elements: readonly Json[]):
 }
 
 async function handleElement(parent: Exchange, g: Gateway, element: Json): Promise<string | undefined> {
-  const x = beginExchange(parent.arrival, g.ref(), g.now());
+  // The answers of a batch come as one array, so its elements have no stream.
+  const x = beginExchange({ ...parent.arrival, stream: () => undefined }, g.ref(), g.now());
   x.principal = parent.principal;
   x.body = element;
   const misplaced = isMisplaced(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;

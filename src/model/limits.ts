@@ -11,6 +11,9 @@ export const limits = {
   headerBytesMax: 16_384,
   /** How long an idle client connection is kept; longer than the 60 s of common load balancers. */
   keepAliveMs: 72_000,
+  /** Between two comments on an open event stream: common hops cut what is silent for 30 to 60 s. */
+  streamCommentMs: 15_000,
+  streamBacklogBytesMax: 1_048_576,
   /** How long a connection that spoke no readable HTTP is kept for the peer to read why and hang up. */
   refusedLingerMs: 1_000,
   jsonDepthMax: 64,

@@ -22,7 +22,8 @@ export interface Delivery {
   /** When the exchange must be over, all attempts together, in milliseconds since the epoch. */
   readonly until: number;
   readonly signal?: Cancellation | undefined;
-  readonly onNotification?: ((message: RpcNotification) => void) | undefined;
+  /** With the id of the attempt that it came on. */
+  readonly onNotification?: ((message: RpcNotification, id: string) => void) | undefined;
   readonly onRequest?: ((message: RpcRequest) => void) | undefined;
 }
 
@@ -64,7 +65,7 @@ function attempt(
     bounds: link.bounds,
     timeoutMs: Math.max(1, delivery.until - link.now()),
     signal: delivery.signal,
-    onNotification: delivery.onNotification,
+    onNotification: (message) => delivery.onNotification?.(message, id),
     onRequest: delivery.onRequest,
   });
 }

@@ -13,7 +13,8 @@ import type { Delivery, Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
 import { identityFromInitialize } from "./identity.ts";
 import type { Link } from "./link.ts";
-import type { UpstreamIdentity } from "./port.ts";
+import type { UpstreamIdentity, UpstreamRequest } from "./port.ts";
+import { progressMeta } from "./progress.ts";
 import { faultOf } from "./verdict.ts";
 
 /** A legacy session as the upstream granted it. Without `id` the upstream keeps none (sessions are optional). */
@@ -44,9 +45,12 @@ export function legacyHeaders({ id, revision }: Pick<LegacyGrant, "id" | "revisi
 export function writeLegacy(
   headers: readonly string[],
   id: string,
-  { method, params }: { readonly method: string; readonly params: JsonObject },
+  { method, params, onProgress }: Pick<UpstreamRequest, "method" | "params" | "onProgress">,
 ): Written {
-  return { headers, body: writeJson(requestMessage(id, method, withHopMeta(params, {}))) };
+  return {
+    headers,
+    body: writeJson(requestMessage(id, method, withHopMeta(params, progressMeta(id, { onProgress })))),
+  };
 }
 
 /**

@@ -6,6 +6,7 @@ import { answerUpstreamRequest, cancelLegacy, legacyHeaders, writeLegacy } from 
 import type { HeldSession, LegacySessions } from "./legacy-sessions.ts";
 import type { Link } from "./link.ts";
 import type { UpstreamAnswer, UpstreamRequest } from "./port.ts";
+import { takeProgress } from "./progress.ts";
 import type { Reply } from "./reply.ts";
 import { toAnswer } from "./verdict.ts";
 
@@ -58,7 +59,9 @@ function exchange(link: Link, { grant }: HeldSession, request: UpstreamRequest, 
     until,
     signal: request.signal,
     write: (id) => writeLegacy(headers, id, request),
-    onNotification: ({ method, params }) => request.onNotification?.(method, params),
+    onNotification: (notification, id) => {
+      takeProgress(notification, id, request);
+    },
     onRequest: (asked) => void tell(link, "answer", answerUpstreamRequest(link, grant, asked)),
   });
 }

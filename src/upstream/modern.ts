@@ -13,6 +13,7 @@ import type { Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
 import type { Link } from "./link.ts";
 import type { Hop, UpstreamAnswer, UpstreamRequest } from "./port.ts";
+import { progressMeta, takeProgress } from "./progress.ts";
 import type { Reply } from "./reply.ts";
 import { toAnswer } from "./verdict.ts";
 
@@ -44,7 +45,9 @@ export async function requestModern(link: Link, request: UpstreamRequest, stale:
     until: link.now() + Math.min(request.timeoutMs, link.timeouts.callMs),
     signal: request.signal,
     write: (id) => writeModern(link, id, request, headers.value),
-    onNotification: ({ method, params }) => request.onNotification?.(method, params),
+    onNotification: (notification, id) => {
+      takeProgress(notification, id, request);
+    },
     onRequest: ({ method }) => {
       link.log("upstream-request-ignored", { upstream: link.upstream, method });
     },
@@ -57,13 +60,14 @@ export async function requestModern(link: Link, request: UpstreamRequest, stale:
 export function writeModern(
   link: Pick<Link, "clientInfo">,
   id: string,
-  { method, params }: { readonly method: string; readonly params: JsonObject },
+  { method, params, onProgress }: Pick<UpstreamRequest, "method" | "params" | "onProgress">,
   headers: readonly string[] = [],
 ): Written {
   const own: JsonObject = {
     [protocolVersionMetaKey]: modernHop.revision,
     [clientInfoMetaKey]: link.clientInfo,
     [clientCapabilitiesMetaKey]: {},
+    ...progressMeta(id, { onProgress }),
   };
   return {
     headers: [...standardHeaders, "mcp-method", method, ...headers],

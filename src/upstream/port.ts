@@ -32,8 +32,11 @@ export interface UpstreamRequest {
   /** Aborting ends the exchange; on a modern hop by closing, on a legacy hop with `notifications/cancelled`. */
   readonly signal: Cancellation;
   readonly timeoutMs: number;
-  /** Notifications that arrive on the exchange before its answer. */
-  readonly onNotification?: (method: string, params: JsonObject | undefined) => void;
+  /**
+   * Called with the parameters of every progress report on this exchange, its token taken out. Its presence
+   * asks the upstream for reports, under a token of the exchange's own.
+   */
+  readonly onProgress?: ((report: JsonObject) => void) | undefined;
 }
 
 /** What came of it. Only `result` and `error` are what the upstream sent with the matching id. */

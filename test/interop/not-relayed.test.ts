@@ -41,12 +41,15 @@ describe.each(kinds)("SDK client %s in front of server-everything", (kind) => {
       expect(await rejection(client.setLoggingLevel("debug"))).toMatchObject(refused);
     });
 
-  it("gets the result of a call that it wanted progress of, and no progress", async () => {
+  it("gets the progress of a call that it wanted, and the result", async () => {
     const seen: unknown[] = [];
     const options = { onprogress: (progress: unknown) => void seen.push(progress) };
     const result = await client.callTool("trigger-long-running-operation", { duration: 0.2, steps: 2 }, options);
     expect(result).toMatchObject({ content: [{ text: expect.stringMatching(/^Long running/) as string }] });
-    expect(seen).toEqual([]);
+    expect(seen).toEqual([
+      { progress: 1, total: 2 },
+      { progress: 2, total: 2 },
+    ]);
   });
 
   it("goes on after a call that it gave up", async () => {

@@ -123,6 +123,8 @@ describe("a legacy upstream", () => {
       wire.chunk(event({ jsonrpc: "2.0", id: 0, method: "ping" }));
       wire.chunk('data: {"jsonrpc":"2.0","id":9007199254740993,"method":"elicitation/create","params":{}}\n\n');
       wire.chunk(event({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info" } }));
+      const params = { progressToken: rpc["id"], progress: 1 };
+      wire.chunk(event({ jsonrpc: "2.0", method: "notifications/progress", params }));
       void until(() => heard.length === 2).then(() => {
         wire.chunk(event({ jsonrpc: "2.0", id: rpc["id"], result: {} }));
         wire.endChunks();
@@ -130,11 +132,9 @@ describe("a legacy upstream", () => {
       return true;
     });
     const notified: unknown[] = [];
-    const answered = await upstreams.request(
-      call({ onNotification: (method, params) => notified.push([method, params]) }),
-    );
+    const answered = await upstreams.request(call({ onProgress: (report) => notified.push(report) }));
     expect(summary(answered)).toBe("result");
-    expect(notified).toEqual([["notifications/message", { level: "info" }]]);
+    expect(notified).toEqual([{ progress: 1 }]);
     expect(heard).toContainEqual({ jsonrpc: "2.0", id: 0, result: {} });
     const answers = upstream.received.filter(({ rpc }) => rpc["method"] === undefined);
     expect(answers.map(({ body }) => body).find((body) => body.includes("-32601"))).toContain('"id":9007199254740993');

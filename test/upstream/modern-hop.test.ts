@@ -108,21 +108,22 @@ describe("a modern upstream", () => {
     expect(new Set(upstream.received.map(({ rpc }) => rpc["id"])).size).toBe(200);
   });
 
-  it("that sends requests on the stream is passed over, its notifications are delivered", async () => {
+  it("that sends requests on the stream is passed over, its progress is delivered until it answers", async () => {
     const upstream = await scripted();
     const { upstreams, log } = roomFor(upstream.url, modern);
     upstream.script((request, wire) => {
       wire.eventStream();
       wire.chunk(event({ jsonrpc: "2.0", id: 5, method: "sampling/createMessage", params: {} }));
-      wire.chunk(event({ jsonrpc: "2.0", method: "notifications/message", params: { a: 1 } }));
+      const progressToken = request.rpc["id"];
+      wire.chunk(event({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 1 } }));
       wire.chunk(event({ jsonrpc: "2.0", id: request.rpc["id"], result: {} }));
-      wire.chunk(event({ jsonrpc: "2.0", method: "notifications/message", params: { late: true } }));
+      wire.chunk(event({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 2 } }));
       wire.endChunks();
       return true;
     });
     const notified: unknown[] = [];
-    await upstreams.request(call({ onNotification: (_, params) => notified.push(params) }));
-    expect(notified).toEqual([{ a: 1 }]);
+    await upstreams.request(call({ onProgress: (report) => notified.push(report) }));
+    expect(notified).toEqual([{ progress: 1 }]);
     expect(upstream.received).toHaveLength(1);
     expect(log.map((entry) => entry.event)).toEqual(["upstream-request-ignored"]);
   });

@@ -7,6 +7,7 @@ import { withoutKeys } from "../../protocol/hop-meta.ts";
 import type { Entry } from "../../catalog/table.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { relayProgress } from "./relay-progress.ts";
 import { ownNameOf } from "../own-name.ts";
 
 /** Sends the judged call to its upstream and sets `result` or `error`, freed of the upstream's hop. */
@@ -33,6 +34,7 @@ function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
     kind: entry.item.kind,
     // On a legacy hop a lost connection is no cancellation (2025-11-25, transport, "Sending messages").
     signal: era === "modern" ? x.arrival.gone : neverCancelled,
+    onProgress: relayProgress(x),
     timeoutMs: g.treatments.get(entry.item.upstream)?.callTimeoutMs ?? g.limits.upstreamCallTimeoutMs,
   };
 }

@@ -1,0 +1,56 @@
+import type { ServerResponse } from "node:http";
+import type { ClientStream } from "../gateway/exchange.ts";
+import { sseComment, sseEvent } from "../protocol/sse.ts";
+
+export interface AnswerStream extends ClientStream {
+  /** True once a message was sent: the answer can no longer be anything but the stream's last event. */
+  readonly opened: boolean;
+  finish(answer: string): void;
+}
+
+export interface StreamBounds {
+  /** Time between two comments, in milliseconds, so that no hop takes a silent stream for a dead one. */
+  readonly streamCommentMs: number;
+  /** Bytes that may wait for a client that reads slowly, before messages on the way to the answer are dropped. */
+  readonly streamBacklogBytesMax: number;
+}
+
+/**
+ * The event stream in which a POST is answered (Streamable HTTP, "Sending messages to the server"). It opens
+ * with its first message. No event has an id: resumption is not offered.
+ */
+export function createAnswerStream(
+  res: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  bounds: StreamBounds,
+): AnswerStream {
+  let comments: NodeJS.Timeout | undefined;
+  const open = (): void => {
+    res.writeHead(200, { ...headers, ...streamHeaders });
+    comments = setInterval(() => res.write(sseComment("")), bounds.streamCommentMs);
+    res.once("close", () => {
+      clearInterval(comments);
+    });
+  };
+  return {
+    get opened(): boolean {
+      return comments !== undefined;
+    },
+    send: (message) => {
+      if (res.destroyed || res.writableEnded || res.writableLength > bounds.streamBacklogBytesMax) return;
+      if (comments === undefined) open();
+      res.write(sseEvent(message));
+    },
+    finish: (answer) => {
+      clearInterval(comments);
+      res.end(sseEvent(answer));
+    },
+  };
+}
+
+/** Proxies must hand on each event as it comes. */
+const streamHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};

@@ -1,0 +1,28 @@
+import { readOwn, type JsonObject } from "../../model/json.ts";
+import { isRpcId, notificationMessage } from "../../protocol/jsonrpc.ts";
+import { writeJson } from "../../protocol/json/write.ts";
+import { cleanObject } from "../../sanitize/clean-value.ts";
+import { contentFields } from "../../sanitize/field-rule.ts";
+import { paramsOf, type Exchange } from "../exchange.ts";
+
+/**
+ * What to do with the upstream's progress reports (basic, "Progress"): undefined when the client asked for
+ * none or takes no event stream. Reports carry the client's own token, its JSON type included, are cleaned
+ * like a result, and only ever increase; whatever does not is dropped. Nothing follows the answer, which ends
+ * the stream.
+ */
+export function relayProgress(x: Exchange): ((report: JsonObject) => void) | undefined {
+  const progressToken = readOwn(readOwn(paramsOf(x), "_meta"), "progressToken");
+  if (!isRpcId(progressToken)) return undefined;
+  const stream = x.arrival.stream();
+  if (stream === undefined) return undefined;
+  let last = -Infinity;
+  return (report) => {
+    const progress = readOwn(report, "progress");
+    if (typeof progress !== "number" || progress <= last) return;
+    last = progress;
+    const cleaned = cleanObject(report, { fields: contentFields });
+    x.findings.push(...cleaned.findings);
+    stream.send(writeJson(notificationMessage("notifications/progress", { ...cleaned.value, progressToken })));
+  };
+}
