@@ -38,7 +38,7 @@ export interface ClientStream {
 
 /** What the caller asked for, and the entry that this principal's view has under that name. */
 export interface Target {
-  readonly kind: "tool" | "prompt" | "resource";
+  readonly kind: "tool" | "prompt" | "resource" | "template";
   readonly asked: string;
   readonly entry: Entry | undefined;
 }

@@ -96,13 +96,17 @@ function unknownItem(context: RefusalContext): RpcError {
   const isResource = context.method === "resources/read";
   const data: JsonObject = { refusal: "ITEM_UNKNOWN", ref: context.ref };
   if (isResource) data["uri"] = context.asked ?? "";
-  const noun = isResource ? "resource" : context.method === "prompts/get" ? "prompt" : "tool";
   return {
     code: isResource && context.era !== "modern" ? -32002 : -32602,
-    message: isResource ? "Resource not found" : `Unknown ${noun}: ${asked}`,
+    message: isResource ? "Resource not found" : `Unknown ${nouns.get(context.method ?? "") ?? "tool"}: ${asked}`,
     data,
   };
 }
+
+const nouns: ReadonlyMap<string, string> = new Map([
+  ["prompts/get", "prompt"],
+  ["completion/complete", "reference"],
+]);
 
 function toolError(refusal: Refusal, rule: WireRule, context: RefusalContext): JsonObject {
   return {

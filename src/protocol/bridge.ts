@@ -54,6 +54,8 @@ const requiredLists: ReadonlyMap<string, string> = new Map([
 export function checkResultShape(method: string, result: JsonObject): Result<void> {
   const meta = readOwn(result, "_meta");
   if (meta !== undefined && !isJsonObject(meta)) return invalid(method, "_meta");
+  if (method === "completion/complete" && !isCompletion(readOwn(result, "completion")))
+    return invalid(method, "completion");
   const member = requiredLists.get(method);
   if (member === undefined) return ok(undefined);
   const list = readOwn(result, member);
@@ -61,6 +63,11 @@ export function checkResultShape(method: string, result: JsonObject): Result<voi
   if (method === "tools/call" && !isBooleanOrAbsent(readOwn(result, "isError"))) return invalid(method, "isError");
   if (method.endsWith("/list") && !isCursor(readOwn(result, "nextCursor"))) return invalid(method, "nextCursor");
   return ok(undefined);
+}
+
+function isCompletion(value: Json | undefined): boolean {
+  const values = readOwn(value, "values");
+  return Array.isArray(values) && values.every((one) => typeof one === "string");
 }
 
 function mayLackContent(method: string, result: JsonObject): boolean {

@@ -7,7 +7,7 @@ export type Column = "initialize" | "call" | "notification" | "listen" | "discov
 export interface ClientMethod {
   readonly column: Column;
   /** What a call is aimed at; absent when it is aimed at the gateway itself. */
-  readonly target?: "tool" | "prompt" | "resource" | "list";
+  readonly target?: "tool" | "prompt" | "resource" | "list" | "completion";
   /** For lists: of what. */
   readonly list?: ItemKind;
 }
@@ -22,6 +22,7 @@ const itemMethods: Entries = [
   ["resources/read", { column: "call", target: "resource" }],
   ["prompts/list", { column: "call", target: "list", list: "prompt" }],
   ["prompts/get", { column: "call", target: "prompt" }],
+  ["completion/complete", { column: "call", target: "completion" }],
 ];
 
 const legacyMethods: ReadonlyMap<string, ClientMethod> = new Map<string, ClientMethod>([

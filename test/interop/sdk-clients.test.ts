@@ -66,7 +66,7 @@ describe.each(kinds)("SDK client %s", (kind) => {
     it("meets the gateway, with the server's title and instructions", () => {
       const desk = at("desk");
       expect(desk.serverInfo).toMatchObject({ name: "sallyport", title: "The desk" });
-      expect(desk.capabilities).toEqual({ tools: {}, prompts: {}, resources: {} });
+      expect(desk.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, completions: {} });
       expect(desk.instructions).toMatch(/^Ask for tickets first\.\n\n# Everything Server/);
     });
 

@@ -472,6 +472,7 @@ describe("the methods of an era", () => {
       "resources/read",
       "prompts/list",
       "prompts/get",
+      "completion/complete",
     ];
     expect([...clientMethods("modern").keys()].sort()).toEqual(
       ["server/discover", "notifications/cancelled", ...items].sort(),

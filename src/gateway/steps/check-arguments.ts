@@ -2,7 +2,7 @@ import { isJsonObject, readOwn, type Json, type JsonObject } from "../../model/j
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import { checkParamHeaders } from "../../protocol/modern/param-headers.ts";
 import type { Entry } from "../../catalog/table.ts";
-import { given, paramsOf, type Exchange } from "../exchange.ts";
+import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkAgainst } from "./schema-check.ts";
 import { ownNameOf } from "../own-name.ts";
@@ -13,16 +13,17 @@ import { ownNameOf } from "../own-name.ts";
  */
 export function checkArguments(x: Exchange, g: Gateway): Refusal | undefined {
   const entry = x.target?.entry;
-  if (entry === undefined) return undefined;
-  if (entry.item.kind === "template") x.args = { uri: ownNameOf(x.target?.asked ?? "", entry) };
-  if (entry.item.kind === "template" || entry.item.kind === "resource") {
-    x.args ??= {};
+  // A completion's arguments are unfinished by nature; they were read with the reference.
+  if (entry === undefined || methodOf(x) === "completion/complete") return undefined;
+  const { kind } = entry.item;
+  if (kind === "template" || kind === "resource") {
+    x.args = kind === "template" ? { uri: ownNameOf(x.target?.asked ?? "", entry) } : {};
     return undefined;
   }
   const args = readOwn(paramsOf(x), "arguments") ?? {};
   if (!isJsonObject(args)) return invalid("arguments must be an object");
   x.args = args;
-  return entry.item.kind === "prompt" ? checkPrompt(entry, args) : checkTool(x, g, entry);
+  return kind === "prompt" ? checkPrompt(entry, args) : checkTool(x, g, entry);
 }
 
 function checkTool(x: Exchange, g: Gateway, entry: Entry): Refusal | undefined {

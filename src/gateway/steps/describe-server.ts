@@ -38,7 +38,7 @@ function seenUpstreams(view: View): readonly Snapshot[] {
 
 /** An upstream that cannot be read may have anything, so its absence hides no kind of item. */
 function capabilitiesOf(table: ServerTable, seen: readonly Snapshot[]): JsonObject {
-  const kinds = ["tools", "prompts", "resources"];
+  const kinds = ["tools", "prompts", "resources", "completions"];
   const declared = kinds.filter(
     (kind) => table.missing.length > 0 || seen.some(({ self }) => readOwn(self.capabilities, kind) !== undefined),
   );

@@ -1,5 +1,5 @@
 import { neverCancelled } from "../../model/cancellation.ts";
-import { isJsonObject, type JsonObject } from "../../model/json.ts";
+import { isJsonObject, readOwn, type JsonObject } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import type { UpstreamAnswer, UpstreamRequest } from "../../upstream/port.ts";
 import { upstreamErrorFor, upstreamResult } from "../../protocol/bridge.ts";
@@ -29,7 +29,7 @@ function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
     method: methodOf(x),
     params: outgoingParams(x, entry),
     account: given(x.account, "an account"),
-    name: readTarget(x, entry),
+    name: methodOf(x) === completionMethod ? undefined : readTarget(x, entry),
     inputSchema: isJsonObject(ownInput) ? ownInput : undefined,
     kind: entry.item.kind,
     // On a legacy hop a lost connection is no cancellation (2025-11-25, transport, "Sending messages").
@@ -49,9 +49,18 @@ const notRelayed: readonly string[] = ["task", "inputResponses", "requestState"]
 function outgoingParams(x: Exchange, entry: Entry): JsonObject {
   const { kind } = entry.item;
   const params: JsonObject = { ...withoutKeys(paramsOf(x), notRelayed) };
+  if (methodOf(x) === completionMethod) return { ...params, ref: outgoingReference(readTarget(x, entry), params) };
   params[kind === "tool" || kind === "prompt" ? "name" : "uri"] = readTarget(x, entry);
   if (kind === "tool" || kind === "prompt") params["arguments"] = x.args ?? {};
   return params;
+}
+
+const completionMethod = "completion/complete";
+
+function outgoingReference(name: string, params: JsonObject): JsonObject {
+  const ref = readOwn(params, "ref");
+  const key = readOwn(ref, "type") === "ref/prompt" ? "name" : "uri";
+  return { ...(isJsonObject(ref) ? ref : {}), [key]: name };
 }
 
 function receive(x: Exchange, answer: UpstreamAnswer): Refusal | undefined {

@@ -2,7 +2,8 @@ import { readOwnString } from "../../model/json.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import { collision, type Entry } from "../../catalog/table.ts";
 import type { View } from "../../catalog/views.ts";
-import { clientMethods } from "../../protocol/methods.ts";
+import { readCompletion } from "../../protocol/completion.ts";
+import { clientMethods, type ClientMethod } from "../../protocol/methods.ts";
 import { listing } from "../../policy/decide.ts";
 import { resolvedUri } from "../../policy/uri.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
@@ -24,13 +25,22 @@ export function resolveTarget(x: Exchange, g: Gateway): Refusal | undefined | Pr
   return view instanceof Promise ? view.then((late) => lookIn(late, x, g, target)) : lookIn(view, x, g, target);
 }
 
-function lookIn(view: View, x: Exchange, g: Gateway, target: Target["kind"] | "list"): Refusal | undefined {
+function lookIn(view: View, x: Exchange, g: Gateway, target: NonNullable<ClientMethod["target"]>): Refusal | undefined {
   x.view = view;
-  return target === "list" ? undefined : lookUp(x, g, target);
+  if (target === "list") return undefined;
+  if (target === "completion") return lookUpReference(x, g);
+  return lookUp(x, g, target, readOwnString(paramsOf(x), target === "resource" ? "uri" : "name"));
 }
 
-function lookUp(x: Exchange, g: Gateway, kind: Target["kind"]): Refusal | undefined {
-  const asked = readOwnString(paramsOf(x), kind === "resource" ? "uri" : "name");
+/** Completion names a prompt or a template as a list showed it; the answer tells as much of an item as the item. */
+function lookUpReference(x: Exchange, g: Gateway): Refusal | undefined {
+  const asked = readCompletion(paramsOf(x));
+  if (!asked.ok) return asked.refusal;
+  x.args = asked.value.args;
+  return lookUp(x, g, asked.value.kind, asked.value.name);
+}
+
+function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | undefined): Refusal | undefined {
   if (asked === undefined || asked.length > g.limits.uriCharsMax) return refuse("RPC_PARAMS_INVALID").refusal;
   const view = given(x.view, "a view");
   const named = view.table.byName[kind].get(asked) ?? [];
