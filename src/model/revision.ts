@@ -1,5 +1,5 @@
 /** Protocol revisions (specification, "Versioning"), oldest first. */
-export const legacyRevisions = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
+const legacyRevisions = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 export const modernRevisions = ["2026-07-28"] as const;
 
 /** All of them, newest first: what a peer is told when it asks. */

@@ -16,7 +16,7 @@ export interface Load {
   close(): Promise<void>;
 }
 
-export const connectionsMax = 32;
+const connectionsMax = 32;
 
 /** A closed loop over kept connections. */
 export function createLoad(port: number, request: Request): Load {

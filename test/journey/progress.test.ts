@@ -42,6 +42,10 @@ const reportThrice: Parameters<ScriptedUpstream["script"]>[0] = ({ rpc }, wire) 
   wire.eventStream();
   report("of somebody else", 1);
   for (const progress of [1, 1, 0.5, 2]) report(_meta?.["progressToken"], progress);
+  if (args?.["who"] === "lost") {
+    wire.reset();
+    return true;
+  }
   wire.chunk(event({ jsonrpc: "2.0", id: rpc["id"], result: { content: [], done: true } }));
   report(_meta?.["progressToken"], 3);
   wire.endChunks();
@@ -121,6 +125,19 @@ describe.each(pairings)("progress of a call by a %s client to a %s upstream", (c
       .map(({ rpc }) => (rpc["params"] as { _meta: Loose })._meta["progressToken"]);
     expect(new Set(tokens).size).toBe(2);
     expect(tokens).not.toContain(1);
+  });
+
+  it("that ends without an answer ends in an error, in the same stream, which says that nobody knows", async () => {
+    const answer = await call(caller(), { progressToken: 1 }, { who: "lost" });
+    const messages = messagesIn(answer);
+    expect(messages.at(-1)).toMatchObject({
+      id: 5,
+      result: {
+        isError: true,
+        _meta: { "io.sallyport/refusal": { code: "UPSTREAM_CLOSED_EARLY", outcome: "unknown" } },
+      },
+    });
+    expect(messages.slice(0, -1).every(({ method }) => method === "notifications/progress")).toBe(true);
   });
 
   it.each([

@@ -96,8 +96,6 @@ export async function startScriptedUpstream(options: ScriptedUpstreamOptions = {
     socket.setMaxListeners(0);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
-    // Every request of a kept connection waits for its close.
-    socket.setMaxListeners(0);
     serve(state, socket, connections);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
