@@ -17,9 +17,9 @@ export interface Entry {
   readonly shown: JsonObject;
   /** Why an entitled principal cannot use it now; such an entry is never listed. */
   readonly withheld: Refusal | undefined;
-  /** The schema shown to clients and the upstream's own one, with their digests. Tools only. */
+  /** The input schema that is shown, by which arguments are judged, and the upstream's own one. Tools only. */
   readonly shownInput: KeyedSchema | undefined;
-  readonly ownInput: KeyedSchema | undefined;
+  readonly ownInput: Json | undefined;
   readonly output: KeyedSchema | undefined;
   /** How `Mcp-Param-*` headers follow from the arguments (2026-07-28, transport). Tools only. */
   readonly paramHeaders: ParamHeaderPlan | undefined;
@@ -95,7 +95,7 @@ function toolParts(item: CatalogItem, shown: JsonObject): ToolParts {
   const plan = paramHeaderPlan(isJsonObject(input) ? input : {});
   return {
     shownInput: keyed(readOwn(shown, "inputSchema")),
-    ownInput: keyed(input),
+    ownInput: input,
     output: keyed(readOwn(item.definition, "outputSchema")),
     paramHeaders: plan.ok ? plan.value : undefined,
     withheld: plan.ok ? undefined : plan.refusal,

@@ -7,7 +7,6 @@ import { applyLimits } from "./steps/apply-limits.ts";
 import { attachCredential } from "./steps/attach-credential.ts";
 import { authenticate } from "./steps/authenticate.ts";
 import { checkArguments } from "./steps/check-arguments.ts";
-import { checkOutgoing } from "./steps/check-outgoing.ts";
 import { checkResult } from "./steps/check-result.ts";
 import { decideExchange } from "./steps/decide.ts";
 import { forward } from "./steps/forward.ts";
@@ -56,7 +55,6 @@ export const journey: readonly Row[] = [
   row(checkArguments,   ".  x  .  .    x  .  ."),
   row(decideExchange,   "x  x  x  x    x  x  x"),
   row(applyLimits,      ".  x  .  .    x  .  ."),
-  row(checkOutgoing,    ".  x  .  .    x  .  ."),
   row(recordIntent,     ".  x  .  .    x  .  ."),
   row(attachCredential, ".  x  .  .    x  .  ."),
   row(forward,          ".  x  .  .    x  .  ."),

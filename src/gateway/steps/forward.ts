@@ -23,7 +23,7 @@ export async function forward(x: Exchange, g: Gateway): Promise<Refusal | undefi
 
 function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
   const { era } = given(x.classified, "a classified message");
-  const ownInput = entry.ownInput?.schema;
+  const { ownInput } = entry;
   return {
     upstream: entry.item.upstream,
     method: methodOf(x),
