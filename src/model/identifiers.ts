@@ -22,3 +22,10 @@ export const clientInfoMetaKey = "io.modelcontextprotocol/clientInfo";
 export const clientCapabilitiesMetaKey = "io.modelcontextprotocol/clientCapabilities";
 export const serverInfoMetaKey = "io.modelcontextprotocol/serverInfo";
 export const logLevelMetaKey = "io.modelcontextprotocol/logLevel";
+export const subscriptionIdMetaKey = "io.modelcontextprotocol/subscriptionId";
+/** 2025-11-25, tasks, "Related Task Metadata". */
+export const relatedTaskMetaKey = "io.modelcontextprotocol/related-task";
+
+/** Extensions that this gateway knows by name. */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+export const uiExtension = "io.modelcontextprotocol/ui";

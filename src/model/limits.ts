@@ -14,6 +14,19 @@ export const limits = {
   /** Between two comments on an open event stream: common hops cut what is silent for 30 to 60 s. */
   streamCommentMs: 15_000,
   streamBacklogBytesMax: 1_048_576,
+  /** Streams that clients keep open: of one principal, and all of them, on one replica. */
+  streamsPerPrincipalMax: 100,
+  streamsMax: 10_000,
+  /** How long a replica counts as holding a session's stream after it last said so; it does with every comment. */
+  streamHolderMs: 60_000,
+  /** Looks in a row at an open stream's token and session that may come to nothing before the stream ends. */
+  streamChecksFailedMax: 1,
+  /** How often what the client of an open stream sees is compared without a cause: conditions may read the time. */
+  streamViewCheckMs: 60_000,
+  /** Updates of resources wait this long, so that of several about one resource one is sent. */
+  resourceUpdateSettleMs: 50,
+  /** Pairs of session and upstream whose use this replica remembers to have noted. */
+  sessionUsesRememberedMax: 20_000,
   /** How long a connection that spoke no readable HTTP is kept for the peer to read why and hang up. */
   refusedLingerMs: 1_000,
   jsonDepthMax: 64,
@@ -53,6 +66,11 @@ export const limits = {
   sessionTouchMsMin: 60_000,
   /** Largest session record: what a client says of itself at `initialize` is kept in it. */
   sessionRecordBytesMax: 65_536,
+  /** Resources that one session may subscribe to, and what their names may take together. */
+  sessionSubscriptionsMax: 1_000,
+  sessionSubscriptionCharsMax: 262_144,
+  /** Attempts to write a session's record that somebody else keeps changing. */
+  sessionWriteAttemptsMax: 5,
 
   upstreamConnectTimeoutMs: 5_000,
   upstreamFirstByteTimeoutMs: 60_000,
@@ -69,6 +87,11 @@ export const limits = {
   upstreamEventsPerExchangeMax: 10_000,
   /** Requests that an upstream may send while it works on one: each is answered with a request of the gateway's. */
   upstreamRequestsPerExchangeMax: 100,
+  /** Attempts in a row to resume a call's stream that bring nothing new. The Go SDK's client makes as many. */
+  upstreamResumptionsMax: 5,
+  /** Pause before a stream is resumed whose upstream named none with `retry`, and the shortest one whatever it named. */
+  upstreamResumptionPauseMs: 1_000,
+  upstreamResumptionPauseMsMin: 100,
   eraVerdictAgeMsMax: 600_000,
   upstreamSessionsMax: 10_000,
   upstreamSessionIdleMs: 600_000,
@@ -77,7 +100,28 @@ export const limits = {
   upstreamControlConnectionsMax: 16,
   /** How long an event stream whose answer has arrived may take to end before its connection is dropped. */
   upstreamStreamLingerMs: 1_000,
+  /** The same while a call waits for a connection. */
+  upstreamStreamLingerMsMin: 20,
   upstreamIdleConnectionMs: 4_000,
+  /** Consecutive failures within a window after which an upstream is suspended; 0 would be never. */
+  upstreamFailuresMax: 5,
+  upstreamFailureWindowMs: 120_000,
+  /** Shortest and longest suspension; each that ends in another failure makes the next longer. */
+  upstreamSuspensionMs: 5_000,
+  upstreamSuspensionMsMax: 60_000,
+  /** Streams of notifications from one upstream: they have connections of their own, so that calls never wait for one. */
+  upstreamStreamsMax: 256,
+  /** Longest silence on such a stream, comments included; servers send one every 15 to 60 s. */
+  upstreamStreamIdleMs: 300_000,
+  /** Shortest and longest pause before a stream that was lost is opened again; one that lived for the longest begins anew. */
+  upstreamReconnectMsMin: 1_000,
+  upstreamReconnectMsMax: 60_000,
+  /** Longest pause that an upstream may ask for with `retry`. */
+  upstreamStreamRetryMsMax: 300_000,
+  /** How long an upstream that offers no stream is not asked again. */
+  upstreamStreamRefusedMs: 3_600_000,
+  /** Events of one stream within a minute; a stream that brings more is closed and opened again after a pause. */
+  upstreamStreamEventsPerMinuteMax: 6_000,
   /** Least time between two attempts to obtain an upstream credential after one failed. */
   upstreamCredentialRetryMsMin: 1_000,
   /** How long a token lives that came without `expires_in` (RFC 6749 §5.1). */
@@ -85,7 +129,22 @@ export const limits = {
   /** A token is renewed this long before it expires, or after half its life when that is shorter. */
   upstreamTokenLeewayMs: 30_000,
 
+  /** Largest file that is fetched for a client, unless its upstream is configured otherwise. */
+  fileBytesMax: 67_108_864,
+  /** Files under way from one upstream; further ones are refused at once, so that downloads take no connection from calls. */
+  filesInFlightPerUpstreamMax: 32,
+  /** Longest name that a file is offered under, and longest validator (`ETag`) that is passed on. */
+  fileNameCharsMax: 150,
+  fileValidatorCharsMax: 256,
+  /** Links of one result that are given their public address; later ones stay as they came. */
+  linksPerResultMax: 1_000,
+
   listPagesMax: 50,
+  /** Items of one page of a list towards clients: some never ask for a second one, so usual catalogs are one page. */
+  listItemsPerPageMax: 1_000,
+  listPageBytesMax: 4_194_304,
+  /** How long a cursor of such a list is good for. */
+  listCursorMs: 3_600_000,
   /** Bytes of all pages of one list of an upstream: each is held until the last has come. */
   listBytesMax: 33_554_432,
   /** Expressions in one URI template; servers have one to three. */
@@ -97,10 +156,46 @@ export const limits = {
   catalogWaitMsMax: 2_000,
   /** Pause after a failed reading of an upstream's lists. */
   catalogRetryMs: 5_000,
+  /** Pause before lists that an upstream says have changed are read: it may have more to say. */
+  catalogSettleMs: 250,
+  /** Least time between two such readings, which doubles up to the second with every one that follows within the third. */
+  catalogRefreshMsMin: 1_000,
+  catalogRefreshMsMax: 30_000,
+  catalogRefreshCalmMs: 60_000,
   viewsMax: 10_000,
   /** A principal's view is decided anew at least this often: conditions may read the time. */
   viewAgeMsMax: 5_000,
   callsInFlightPerPrincipalMax: 100,
+
+  /** Tasks of one principal at one server; one call more may slip in while another is under way. */
+  tasksPerPrincipalMax: 100,
+  /** How long a task can be asked for, whatever its upstream says of its life. */
+  taskAgeMsMax: 86_400_000,
+  /** An upstream's own id of a task: the client's contains it, encrypted, and travels in a header. */
+  taskIdCharsMax: 1_024,
+  /** JSON text of a call's arguments that are kept with its task, encrypted, for decisions on the task. */
+  taskArgumentsBytesMax: 65_536,
+
+  /** What upstreams ask of clients. Requests that wait for one session's answers, and for all of a replica's. */
+  askedWaitingPerSessionMax: 32,
+  askedWaitingMax: 10_000,
+  /** Requests in one `input_required` result, and such results to one call of a legacy client. The SDK's client stops after 10. */
+  askedPerRoundMax: 20,
+  askedRoundsMax: 10,
+  /** JSON text of one such request, as it is sent to the client. */
+  askedCharsMax: 1_048_576,
+  askedFormFieldsMax: 100,
+  askedMessagesMax: 1_000,
+  askedToolsMax: 200,
+  askedRootsMax: 1_000,
+  /** Keys of requests, ids of elicitations. */
+  askedIdCharsMax: 256,
+  /** Validators of forms: one is used a few times, by the call that asks. */
+  askedFormValidatorsMax: 100,
+  /** An upstream's own request state as JSON text. Sealed it has four thirds of that, and must fit `sealedHandleCharsMax`. */
+  requestStateBytesMax: 131_072,
+  /** How long a client may take to come back with what it was asked for. */
+  requestStateMs: 900_000,
   definitionBytesMax: 131_072,
   /** A definition or description is noted from here on; the largest seen in public catalogs are 31 KB and 3 KB. */
   definitionBytesNoted: 32_768,
@@ -191,6 +286,19 @@ export const limits = {
   recordCharsMax: 1_048_576,
   memoryStoreEntriesMax: 100_000,
   drainMs: 20_000,
+
+  /** How long one reading of a replica's messages waits at the store. */
+  courierBlockMs: 1_000,
+  courierMessagesPerReadMax: 16,
+  /** Messages that wait for one replica, or for all; the oldest leave first. */
+  courierMessagesMax: 10_000,
+  /** How long a message from one replica to another waits for its receiver. */
+  courierMessageMs: 60_000,
+  /** Longest message: what a client answered must fit into it. */
+  courierTextCharsMax: 8_388_608,
+  courierRetryMs: 100,
+  /** Longest sealed handle (request state, cursor, task id), in characters. */
+  sealedHandleCharsMax: 262_144,
 
   /** Largest configuration file, and largest file of policies. */
   configurationBytesMax: 1_048_576,

@@ -1,0 +1,7 @@
+/**
+ * What an upstream may ask of the client behind a call. `elicitation` is a form, `elicitation_url` a page to open,
+ * `sampling_tools` a sampling request that offers tools; none of them covers another.
+ */
+export const clientFeatures = ["elicitation", "elicitation_url", "sampling", "sampling_tools", "roots"] as const;
+
+export type ClientFeature = (typeof clientFeatures)[number];
