@@ -1,7 +1,7 @@
 import { reservedServerNames } from "../model/identifiers.ts";
 import { printable, type Place, type PlacedFault } from "./fault.ts";
 import { issuerAliasesOf } from "./issuer-aliases.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../model/nearest-name.ts";
 import { repeated } from "./rules-auth.ts";
 import type { Config, ServerConfig } from "./types.ts";
 

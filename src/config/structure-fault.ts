@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { keyShown, printable, type Place, type PlacedFault } from "./fault.ts";
 import { laterCredentials, laterKeys } from "./later.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../model/nearest-name.ts";
 import { namePattern, referencePattern } from "./schema-common.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { secretMask } from "./secret.ts";

@@ -1,4 +1,4 @@
-import type { ItemKind } from "../model/item.ts";
+import type { SubjectKind } from "./question.ts";
 
 /** One policy file as the YAML reader yields it. `path` is only ever used in messages. */
 export interface PolicyDocument {
@@ -35,8 +35,8 @@ export const whoFields: readonly string[] = [
   "tenant",
   "kind",
 ];
-export const itemKinds: readonly ItemKind[] = ["tool", "prompt", "resource", "template"];
-export const whatFields: readonly string[] = ["anything", "server", "upstream", ...itemKinds];
+export const subjectKinds: readonly SubjectKind[] = ["tool", "prompt", "resource", "template", "clientFeature"];
+export const whatFields: readonly string[] = ["anything", "server", "upstream", ...subjectKinds];
 
 /** Rule ids and policy names: they are log fields and audit fields, so they stay plain and short. */
 export const namePattern: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;

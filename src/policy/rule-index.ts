@@ -1,5 +1,5 @@
 import type { Principal } from "../model/principal.ts";
-import { itemKinds } from "./language.ts";
+import { subjectKinds } from "./language.ts";
 import type { Rule } from "./rule.ts";
 import { whatMatches } from "./what.ts";
 import type { Names, Target } from "./what.ts";
@@ -33,9 +33,9 @@ interface Bucket {
 const anyUpstream = "";
 
 export function indexRules(rules: readonly Rule[]): RuleIndex {
-  const buckets = new Map<string, Map<string, Bucket>>(itemKinds.map((kind) => [kind, new Map<string, Bucket>()]));
+  const buckets = new Map<string, Map<string, Bucket>>(subjectKinds.map((kind) => [kind, new Map<string, Bucket>()]));
   for (const rule of rules) {
-    for (const kind of rule.what.kind === undefined ? itemKinds : [rule.what.kind]) {
+    for (const kind of rule.what.kind === undefined ? subjectKinds : [rule.what.kind]) {
       for (const upstream of rule.what.upstreams ?? [anyUpstream]) put(bucketAt(buckets, kind, upstream), rule);
     }
   }

@@ -1,8 +1,10 @@
-import type { ItemIdentity, ItemKind } from "../model/item.ts";
+import { clientFeatures } from "../model/client-feature.ts";
+import { nearestName } from "../model/nearest-name.ts";
 import { compileGlob, globProblem } from "./glob.ts";
 import type { Glob } from "./glob.ts";
-import { itemKinds, whatFields } from "./language.ts";
+import { subjectKinds, whatFields } from "./language.ts";
 import type { Effect } from "./language.ts";
+import type { Subject, SubjectKind } from "./question.ts";
 import { at, fault, readMapping, readWords, warn } from "./read-fields.ts";
 import type { Place } from "./read-fields.ts";
 import { allowMatchesUri, compileUriGlob, denyMatchesUri, uriForms, uriGlobProblem } from "./uri.ts";
@@ -13,8 +15,8 @@ export interface What {
   /** Undefined: any. */
   readonly servers: readonly string[] | undefined;
   readonly upstreams: readonly string[] | undefined;
-  /** Undefined: every kind of item, and the exchanges that concern no item. */
-  readonly kind: ItemKind | undefined;
+  /** Undefined: every kind of item, what upstreams ask of clients, and the exchanges that concern no item. */
+  readonly kind: SubjectKind | undefined;
   readonly names: Names;
 }
 
@@ -27,12 +29,12 @@ export type Names =
 export interface Target {
   readonly server: string;
   readonly upstream: string;
-  readonly kind: ItemKind;
+  readonly kind: SubjectKind;
   readonly name: string;
   readonly forms: UriForms | undefined;
 }
 
-export function targetOf(server: string, item: ItemIdentity): Target {
+export function targetOf(server: string, item: Subject): Target {
   const isUri = item.kind === "resource" || item.kind === "template";
   const forms = isUri ? uriForms(item.name) : undefined;
   return { server, upstream: item.upstream, kind: item.kind, name: item.name, forms };
@@ -68,9 +70,9 @@ export function readWhat(place: Place, value: unknown, known: Known): What | und
     return undefined;
   }
   if (fields.has("anything")) return readAnything(place, fields);
-  const named = itemKinds.filter((kind) => fields.has(kind));
+  const named = subjectKinds.filter((kind) => fields.has(kind));
   if (named.length > 1) {
-    fault(place, named, "one kind of item", "no item is of two kinds, so this matches nothing: write two rules");
+    fault(place, named, "one kind", "nothing is of two kinds, so this matches nothing: write two rules");
     return undefined;
   }
   const kind = named[0];
@@ -106,8 +108,9 @@ function readKnown(place: Place, value: unknown, known: readonly string[]): read
   return words;
 }
 
-function readNames(place: Place, value: unknown, kind: ItemKind): Names {
+function readNames(place: Place, value: unknown, kind: SubjectKind): Names {
   const words = readWords(place, value, false)?.words ?? [];
+  if (kind === "clientFeature") return readFeatures(place, words);
   const isUri = kind === "resource" || kind === "template";
   const sound = words.filter((word) => {
     const problem = isUri ? uriGlobProblem(word) : globProblem(word);
@@ -117,4 +120,15 @@ function readNames(place: Place, value: unknown, kind: ItemKind): Names {
   return isUri
     ? { by: "uri", globs: sound.map((word) => compileUriGlob(word)) }
     : { by: "name", globs: sound.map((word) => compileGlob(word)) };
+}
+
+/** Features are a closed list, so a word that is none is a fault: a deny of it would never match. */
+function readFeatures(place: Place, words: readonly string[]): Names {
+  for (const word of words) {
+    if (word === "*" || clientFeatures.some((feature) => feature === word)) continue;
+    const nearest = nearestName(word, clientFeatures);
+    const meant = nearest === undefined ? "" : `: did you mean ${nearest}?`;
+    fault(place, word, `* or one of ${clientFeatures.join(", ")}`, `no client has this feature${meant}`);
+  }
+  return { by: "name", globs: words.map((word) => compileGlob(word)) };
 }

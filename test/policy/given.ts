@@ -1,10 +1,9 @@
-import type { ItemKind } from "../../src/model/item.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import type { Principal } from "../../src/model/principal.ts";
 import { compilePolicies } from "../../src/policy/compile.ts";
 import type { Policy, PolicyContext } from "../../src/policy/compile.ts";
 import type { PolicyFault } from "../../src/policy/language.ts";
-import type { Question } from "../../src/policy/question.ts";
+import type { Question, SubjectKind } from "../../src/policy/question.ts";
 
 export const context: PolicyContext = {
   issuerAliases: ["corp", "partner"],
@@ -33,7 +32,7 @@ export interface Asked {
   readonly who?: Partial<Principal>;
   readonly server?: string;
   readonly upstream?: string;
-  readonly kind?: ItemKind;
+  readonly kind?: SubjectKind;
   readonly name?: string;
   readonly args?: JsonObject | undefined;
   readonly now?: number;

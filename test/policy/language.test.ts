@@ -38,6 +38,9 @@ describe("the schema that editors use and the compiler", () => {
     one({ who: { groups: { all: ["corp:a"] }, scopes: "r", claims: { a: 1, b: [true, "x"], c: { all: ["y"] } } } }),
     one({ what: { server: "data", upstream: ["crm"], tool: { any: ["a*"] } } }),
     one({ what: { resource: "x://y/**" } }),
+    one({ what: { upstream: "crm", clientFeature: "elicitation" } }),
+    one({ what: { clientFeature: ["elicitation_url", "sampling", "sampling_tools", "roots"] } }),
+    one({ what: { clientFeature: { any: ["*"] } } }),
     one({ when: "true", stepUp: { scopes: { all: ["crm:write"] } }, message: "M", note: "N" }),
     { policy: "p", rules: [deny("d")] },
   ];
@@ -77,6 +80,15 @@ describe("the schema that editors use and the compiler", () => {
     ["/rules/0/what", one({ what: { tool: "a", prompt: "a" } })],
     ["/rules/0/what", one({ what: { anything: true, tool: "a" } })],
     ["/rules/0/what/anything", one({ what: { anything: 1 } })],
+    ["/rules/0/what", one({ what: { tool: "a", clientFeature: "roots" } })],
+    ["/rules/0/what", one({ what: { prompt: "a", clientFeature: "roots" } })],
+    ["/rules/0/what", one({ what: { resource: "a:b", clientFeature: "roots" } })],
+    ["/rules/0/what", one({ what: { template: "a:b", clientFeature: "roots" } })],
+    ["/rules/0/what/clientFeature", one({ what: { clientFeature: "elicitations" } })],
+    ["/rules/0/what/clientFeature", one({ what: { clientFeature: ["roots", "sampling*"] } })],
+    ["/rules/0/what/clientFeature", one({ what: { clientFeature: "**" } })],
+    ["/rules/0/what/clientFeature", one({ what: { clientFeature: [] } })],
+    ["/rules/0/what/clientFeature", one({ what: { clientFeature: { all: ["roots"] } } })],
     ["/rules/0/what/tool", one({ what: { tool: [] } })],
     ["/rules/0/what/tool", one({ what: { tool: { all: ["a"] } } })],
     ["/rules/0/when", one({ when: true })],
@@ -130,6 +142,22 @@ describe("a policy does not load", () => {
     expect(faultsOf([rule("a", { effect })])[0]?.message).toBe(`the effect \`${effect}\` comes later`);
   });
 
+  it.each([
+    ["elicitaton", "no client has this feature: did you mean elicitation?"],
+    ["sampling_tool", "no client has this feature: did you mean sampling_tools?"],
+    ["Roots", "no client has this feature: did you mean roots?"],
+    ["logging", "no client has this feature"],
+  ])("with the client feature %s, and says which was meant", (feature, message) => {
+    expect(faultsOf([rule("a", { what: { upstream: "crm", clientFeature: feature } })])).toEqual([
+      {
+        path: "p.yaml#/rules/0/what/clientFeature",
+        found: JSON.stringify(feature),
+        expected: "* or one of elicitation, elicitation_url, sampling, sampling_tools, roots",
+        message,
+      },
+    ]);
+  });
+
   it("and says everything that is wrong, in every file", () => {
     const compiled = compilePolicies(
       [
@@ -174,6 +202,7 @@ describe("a policy warns", () => {
     ["of a subject without issuer", { who: { subject: "a" } }, "who/subject"],
     ["of scopes that should be stepUp", { who: { scopes: "r" } }, "who/scopes"],
     ["of names without upstream", { what: { tool: "a" } }, "what"],
+    ["of features without upstream", { what: { clientFeature: "roots" } }, "what"],
   ])("%s", (_law, more, where) => {
     const compiled = compile(one(more));
     expect(compiled.ok && compiled.warnings.map((warning) => warning.path)).toEqual([`p.yaml#/rules/0/${where}`]);
