@@ -1,8 +1,8 @@
 import type { ItemKind } from "../model/item.ts";
 import type { Era } from "../model/revision.ts";
 
-/** Which column of the journey an exchange takes. A DELETE has no message, so no method leads to `delete`. */
-export type Column = "initialize" | "call" | "notification" | "listen" | "discover" | "delete";
+/** Which column of the journey an exchange takes. GET and DELETE have no message, so no method leads to `stream` and `delete`. */
+export type Column = "initialize" | "call" | "notification" | "listen" | "discover" | "delete" | "stream" | "task";
 
 export interface ClientMethod {
   readonly column: Column;
@@ -28,7 +28,14 @@ const itemMethods: Entries = [
 const legacyMethods: ReadonlyMap<string, ClientMethod> = new Map<string, ClientMethod>([
   ["initialize", { column: "initialize" }],
   ["ping", { column: "call" }],
+  ["resources/subscribe", { column: "call", target: "resource" }],
+  ["resources/unsubscribe", { column: "call", target: "resource" }],
+  ["logging/setLevel", { column: "call" }],
   ...itemMethods,
+  ["tasks/get", { column: "task" }],
+  ["tasks/result", { column: "task" }],
+  ["tasks/list", { column: "task" }],
+  ["tasks/cancel", { column: "task" }],
   ["notifications/initialized", { column: "notification" }],
   ["notifications/cancelled", { column: "notification" }],
   ["notifications/progress", { column: "notification" }],
@@ -37,7 +44,11 @@ const legacyMethods: ReadonlyMap<string, ClientMethod> = new Map<string, ClientM
 
 const modernMethods: ReadonlyMap<string, ClientMethod> = new Map<string, ClientMethod>([
   ["server/discover", { column: "discover" }],
+  ["subscriptions/listen", { column: "listen" }],
   ...itemMethods,
+  ["tasks/get", { column: "task" }],
+  ["tasks/update", { column: "task" }],
+  ["tasks/cancel", { column: "task" }],
   ["notifications/cancelled", { column: "notification" }],
 ]);
 

@@ -475,13 +475,33 @@ describe("the methods of an era", () => {
       "completion/complete",
     ];
     expect([...clientMethods("modern").keys()].sort()).toEqual(
-      ["server/discover", "notifications/cancelled", ...items].sort(),
+      [
+        "server/discover",
+        "subscriptions/listen",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
+        "notifications/cancelled",
+        ...items,
+      ].sort(),
     );
     const notifications = ["initialized", "cancelled", "progress", "roots/list_changed"].map(
       (name) => `notifications/${name}`,
     );
     expect([...clientMethods("legacy").keys()].sort()).toEqual(
-      ["initialize", "ping", ...notifications, ...items].sort(),
+      [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/get",
+        "tasks/result",
+        "tasks/list",
+        "tasks/cancel",
+        ...notifications,
+        ...items,
+      ].sort(),
     );
   });
 

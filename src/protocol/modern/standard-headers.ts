@@ -25,10 +25,14 @@ export interface McpHeaders {
 }
 
 /** Which parameter `Mcp-Name` mirrors (2026-07-28, Streamable HTTP, "Standard Request Headers"). */
-const nameSources: ReadonlyMap<string, "name" | "uri"> = new Map([
+const nameSources: ReadonlyMap<string, "name" | "uri" | "taskId"> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+  // The tasks extension, "Streamable HTTP: Routing Headers".
+  ["tasks/get", "taskId"],
+  ["tasks/update", "taskId"],
+  ["tasks/cancel", "taskId"],
 ]);
 
 /** The value of `Mcp-Name` for a tool's or prompt's name or a resource's URI. */
