@@ -9,7 +9,7 @@ import type { FieldRule, Place } from "./field-rule.ts";
 import { contentFields, contentPlace, fieldTable, untouchedPlace } from "./field-rule.ts";
 
 const linePlace: Place = { text: "single", inside: contentFields };
-const textPlace: Place = {
+export const textPlace: Place = {
   text: "multi",
   inside: contentFields,
   bound: { noted: limits.textCharsMax, max: Number.POSITIVE_INFINITY },
@@ -23,7 +23,7 @@ const instructionsPlace: Place = {
 
 /** `resource` holds what an embedded resource would be by itself, so a block contains a block. */
 const blockFields: FieldRule = { keys: "clean", place: (key) => blockMembers.get(key) ?? contentPlace };
-const blockPlace: Place = { text: "multi", inside: blockFields };
+export const blockPlace: Place = { text: "multi", inside: blockFields };
 const blockMembers: ReadonlyMap<string, Place> = new Map([
   ["uri", linePlace],
   ["mimeType", linePlace],

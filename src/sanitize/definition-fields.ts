@@ -5,9 +5,9 @@ import { contentFields, contentPlace, exactPlace, fieldTable } from "./field-rul
 
 /** Which members of a definition are shown to people and models, and which are compared byte by byte. */
 
-const identifierPlace: Place = { text: "identifier", inside: contentFields };
+export const identifierPlace: Place = { text: "identifier", inside: contentFields };
 const titlePlace: Place = { text: "single", inside: contentFields, watched: true };
-const descriptionPlace: Place = {
+export const descriptionPlace: Place = {
   text: "multi",
   inside: contentFields,
   watched: true,
@@ -22,7 +22,7 @@ const parameterDescriptionPlace: Place = {
 
 /** `place` is a function so that schemas can contain schemas. */
 const schemaFields: FieldRule = { keys: "identifier", place: (key) => schemaMembers.get(key) ?? contentPlace };
-const schemaPlace: Place = { text: "multi", inside: schemaFields };
+export const schemaPlace: Place = { text: "multi", inside: schemaFields };
 /** Members named by their author: property names, definitions. */
 const schemaMapPlace: Place = { text: "multi", inside: { keys: "identifier", place: () => schemaPlace } };
 
