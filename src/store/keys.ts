@@ -28,6 +28,14 @@ export function streamKey(name: string): string {
   return `${storeKeyPrefix}:${encodePart(name)}`;
 }
 
+/**
+ * The key of a courier's stream. All of them share one slot of a Redis Cluster, as they are read by one command;
+ * braces never come out of the encoding of a tenant, so no record reaches such a key.
+ */
+export function courierKey(to: string): string {
+  return `${storeKeyPrefix}:{courier}:${encodePart(to)}`;
+}
+
 function encodePart(part: string): string {
   const encoded = encodeText(part);
   return encoded.length <= partCharsMax ? encoded : `%h${createHash("sha256").update(encoded).digest("hex")}`;

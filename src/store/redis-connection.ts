@@ -31,7 +31,11 @@ export interface RedisConnection {
   /** Throws `StoreUnavailable` for an answer that makes no sense. */
   nonsense(): never;
   ping(): Promise<void>;
+  /** Waits until commands can be sent, or until `waitMs` have passed; tells which. */
+  ready(waitMs: number): Promise<boolean>;
   close(): Promise<void>;
+  /** Lets go at once, without a goodbye that would wait behind a blocking command. */
+  drop(): void;
 }
 
 /**
@@ -93,7 +97,14 @@ export function connectRedis(options: RedisConnectionOptions): RedisConnection {
       await waitUntilReady(redis, commandTimeoutMs);
       if ((await call("PING")) !== "PONG") nonsense();
     },
+    ready: async (waitMs) => {
+      await waitUntilReady(redis, waitMs);
+      return redis.status === "ready";
+    },
     close: () => closeRedis(redis),
+    drop: () => {
+      redis.disconnect();
+    },
   };
 }
 

@@ -15,6 +15,8 @@ export interface RedisStoreOptions extends RedisConnectionOptions {
 export interface RedisStore extends Store {
   /** Append-only streams over the same connection. */
   readonly streams: RedisStreams;
+  /** The connection of its commands, for a courier to send over. */
+  readonly connection: RedisConnection;
 }
 
 // One key per script, so every operation works on a cluster too. Clocks are the server's: replicas of
@@ -89,6 +91,7 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
     ping: () => connection.ping(),
     close: () => connection.close(),
     streams: createRedisStreams(connection),
+    connection,
   };
 }
 
