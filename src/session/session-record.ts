@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import type { RecordKey } from "../model/records.ts";
 import { isLegacyRevision } from "../model/revision.ts";
 import type { LegacyRevision } from "../model/revision.ts";
+import { isLogLevel, type LogLevel } from "../model/log-level.ts";
 
 /** A legacy session as it is kept. */
 export interface Session {
@@ -18,6 +19,8 @@ export interface Session {
   readonly revision: LegacyRevision;
   readonly clientInfo: JsonObject;
   readonly clientCapabilities: JsonObject;
+  /** What the client asked for with `logging/setLevel`; undefined until it did. */
+  readonly logLevel: LogLevel | undefined;
   /** Milliseconds since the epoch. `seenAt` lags behind the last use by up to `sessionTouchMsMin`. */
   readonly openedAt: number;
   readonly seenAt: number;
@@ -42,8 +45,8 @@ export function sessionKey(tenant: string, id: string): RecordKey {
  * another id, or to another tenant, does not verify. It does not tell an older copy of the same record.
  */
 export function writeSession(session: Session, [current]: MacKeys): string {
-  const { id, tenant, ...content } = session;
-  const text = writeJson(content);
+  const { id, tenant, logLevel, ...content } = session;
+  const text = writeJson(logLevel === undefined ? content : { ...content, logLevel });
   return `${current.kid}.${macOf(sessionKey(tenant, id), text, current).toString("base64url")}.${text}`;
 }
 
@@ -82,7 +85,9 @@ function sessionOf(value: Json, which: Pick<Session, "tenant" | "id">): Session 
   if (server === undefined || principalKey === undefined || times === undefined) return undefined;
   if (revision === undefined || !isLegacyRevision(revision)) return undefined;
   if (!isJsonObject(clientInfo) || !isJsonObject(clientCapabilities)) return undefined;
-  return { ...which, server, principalKey, revision, clientInfo, clientCapabilities, ...times };
+  const logLevel = readOwn(value, "logLevel");
+  if (logLevel !== undefined && !isLogLevel(logLevel)) return undefined;
+  return { ...which, server, principalKey, revision, clientInfo, clientCapabilities, logLevel, ...times };
 }
 
 function timesOf(value: Json): Pick<Session, "openedAt" | "seenAt"> | undefined {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
+import type { LogLevel } from "../model/log-level.ts";
 import type { Principal } from "../model/principal.ts";
 import { StoreUnavailable } from "../model/records.ts";
 import type { RecordKey } from "../model/records.ts";
@@ -8,12 +9,21 @@ import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
 import type { LegacyRevision } from "../model/revision.ts";
 import type { SessionRecords } from "./port.ts";
+import { lifeLeft, touchPauseMs } from "./session-life.ts";
 import { readSession, sessionKey, writeSession } from "./session-record.ts";
 import type { MacKey, MacKeys, Session } from "./session-record.ts";
+import { createSubscriptions, subscriptionsKey, type Subscriptions } from "./subscriptions.ts";
 
 export type SessionLimits = Pick<
   Limits,
-  "sessionIdleMs" | "sessionAgeMsMax" | "sessionTouchMsMin" | "sessionsPerPrincipalMax" | "sessionRecordBytesMax"
+  | "sessionIdleMs"
+  | "sessionAgeMsMax"
+  | "sessionTouchMsMin"
+  | "sessionsPerPrincipalMax"
+  | "sessionRecordBytesMax"
+  | "sessionSubscriptionsMax"
+  | "sessionSubscriptionCharsMax"
+  | "sessionWriteAttemptsMax"
 >;
 
 export interface SessionsOptions {
@@ -55,6 +65,16 @@ export interface Sessions {
   find(presented: PresentedSession): Promise<Result<Session>>;
   /** Ends a session and returns it, once: a second caller is refused as by `find`. */
   end(presented: PresentedSession): Promise<Result<Session>>;
+  /** Ends every session of a principal, and returns their ids. */
+  endAll(principal: Pick<Principal, "tenant" | "key">): Promise<Result<readonly string[]>>;
+  /**
+   * Notes that a session is in use although no request comes: a call of it runs. One that is over stays over.
+   * Never refuses: where the store does not answer, the session ages.
+   */
+  stay(session: Pick<Session, "tenant" | "id">): Promise<void>;
+  /** Keeps the level that the client asked for, for every replica. Refuses SESSION_UNKNOWN. */
+  setLogLevel(session: Session, level: LogLevel): Promise<Result<Session>>;
+  readonly subscriptions: Subscriptions;
 }
 
 /** 128 bits as base64url. */
@@ -68,7 +88,8 @@ const sessionId = /^[A-Za-z0-9_-]{22}$/;
  * to tell from SESSION_UNKNOWN.
  *
  * A session is over `sessionIdleMs` after its last noted use and `sessionAgeMsMax` after its opening, by
- * this clock as well as by the store's. A principal at `sessionsPerPrincipalMax` is refused another one
+ * this clock as well as by the store's, but a call that runs is answered whatever becomes of its session. A
+ * principal at `sessionsPerPrincipalMax` is refused another one
  * rather than robbed of the oldest, which may be at work.
  *
  * Throws when a MAC key is too short or its name would blur a record.
@@ -81,6 +102,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     open: (asked) => guarded(() => openSession(book, asked)),
     find: (presented) => guarded(() => useSession(book, presented)),
     end: (presented) => guarded(() => endSession(book, presented)),
+    endAll: (principal) => guarded(() => endAllOf(book, principal)),
+    stay: (session) => ignoringOutage(() => stay(book, session)),
+    setLogLevel: (session, level) => guarded(() => setLogLevel(book, session, level)),
+    subscriptions: createSubscriptions(options),
   };
 }
 
@@ -116,7 +141,7 @@ async function useSession(book: Book, presented: PresentedSession): Promise<Resu
   const found = await look(book, presented, now);
   if (!found.ok) return found;
   const { session, record } = found.value;
-  const rested = now - session.seenAt >= book.limits.sessionTouchMsMin;
+  const rested = now - session.seenAt >= touchPauseMs(book.limits);
   return ok(rested ? await noteUse(book, { session, record }, now) : session);
 }
 
@@ -127,19 +152,61 @@ async function endSession(book: Book, presented: PresentedSession): Promise<Resu
   const ended = await book.records.delete(sessionKey(session.tenant, session.id));
   if (!ended) return refuse("SESSION_UNKNOWN", { because: "ended" });
   await forgetMember(book, session);
+  await ignoringOutage(async () => {
+    await book.records.delete(subscriptionsKey(session));
+  });
   return ok(session);
+}
+
+/** At most `sessionsPerPrincipalMax`. One that is opened meanwhile may stay: whoever must not have it is not let in. */
+async function endAllOf(
+  book: Book,
+  { tenant, key }: Pick<Principal, "tenant" | "key">,
+): Promise<Result<readonly string[]>> {
+  const ids = await book.records.members(["session-set", tenant, key]);
+  for (const id of ids) {
+    const session = { tenant, id, principalKey: key };
+    await book.records.delete(sessionKey(tenant, id));
+    await book.records.delete(subscriptionsKey(session));
+    await forgetMember(book, session);
+  }
+  return ok(ids);
+}
+
+async function stay(book: Book, session: Pick<Session, "tenant" | "id">): Promise<void> {
+  const now = book.now();
+  const found = await read(book, session, now);
+  if (found.ok && now - found.value.session.seenAt >= touchPauseMs(book.limits)) await noteUse(book, found.value, now);
+}
+
+async function setLogLevel(book: Book, session: Session, logLevel: LogLevel): Promise<Result<Session>> {
+  for (let attempt = 0; attempt < book.limits.sessionWriteAttemptsMax; attempt += 1) {
+    const now = book.now();
+    const found = await read(book, session, now);
+    if (!found.ok) return found;
+    const changed = { ...found.value.session, logLevel, seenAt: now };
+    if (await write(book, found.value, changed)) return ok(changed);
+  }
+  throw new StoreUnavailable("the session changes too often");
 }
 
 async function look(book: Book, { id, principal, server }: PresentedSession, now: number): Promise<Result<Found>> {
   // What no session of ours is called never reaches the store.
   if (!sessionId.test(id)) return refuse("SESSION_UNKNOWN", { because: "malformed" });
-  const record = await book.records.get(sessionKey(principal.tenant, id));
-  if (record === undefined) return refuse("SESSION_UNKNOWN", { because: "absent" });
-  const session = readSession(record, { tenant: principal.tenant, id }, book.keys);
-  if (session === undefined) return refuse("SESSION_UNKNOWN", { because: "record not authentic" });
+  const found = await read(book, { tenant: principal.tenant, id }, now);
+  if (!found.ok) return found;
+  const { session } = found.value;
   if (session.server !== server) return refuse("SESSION_UNKNOWN", { because: "another server" });
-  if (lifeLeft(session, book.limits, now) <= 0) return refuse("SESSION_UNKNOWN", { because: "expired" });
   if (session.principalKey !== principal.key) return refuse("SESSION_NOT_YOURS");
+  return found;
+}
+
+async function read(book: Book, which: Pick<Session, "tenant" | "id">, now: number): Promise<Result<Found>> {
+  const record = await book.records.get(sessionKey(which.tenant, which.id));
+  if (record === undefined) return refuse("SESSION_UNKNOWN", { because: "absent" });
+  const session = readSession(record, which, book.keys);
+  if (session === undefined) return refuse("SESSION_UNKNOWN", { because: "record not authentic" });
+  if (lifeLeft(session, book.limits, now) <= 0) return refuse("SESSION_UNKNOWN", { because: "expired" });
   return ok({ session, record });
 }
 
@@ -147,25 +214,28 @@ async function look(book: Book, { id, principal, server }: PresentedSession, now
  * Writes `seenAt` only over the record that was read, so that a session which ended meanwhile stays
  * ended. When the store reads but does not write, the request goes on and the session ages.
  */
-async function noteUse(book: Book, { session, record }: Found, now: number): Promise<Session> {
-  const seen = { ...session, seenAt: now };
-  const ttlMs = lifeLeft(seen, book.limits, now);
-  const key = sessionKey(session.tenant, session.id);
+async function noteUse(book: Book, found: Found, now: number): Promise<Session> {
+  const seen = { ...found.session, seenAt: now };
   await ignoringOutage(async () => {
-    const replaced = await book.records.replace(key, record, writeSession(seen, book.keys), ttlMs);
-    if (replaced) await book.records.addMember(sessionSetKey(session), session.id, ttlMs);
+    await write(book, found, seen);
   });
   return seen;
 }
 
-/** A member that stays behind in an outage goes at its own expiry. */
-function forgetMember(book: Book, session: Session): Promise<void> {
-  return ignoringOutage(() => book.records.removeMember(sessionSetKey(session), session.id));
+/** Writes a session over the record that was read, and lets what belongs to it live as long. */
+async function write(book: Book, { record }: Found, session: Session): Promise<boolean> {
+  const ttlMs = lifeLeft(session, book.limits, session.seenAt);
+  const key = sessionKey(session.tenant, session.id);
+  const replaced = await book.records.replace(key, record, writeSession(session, book.keys), ttlMs);
+  if (!replaced) return false;
+  await book.records.addMember(sessionSetKey(session), session.id, ttlMs);
+  await book.records.touch(subscriptionsKey(session), ttlMs);
+  return true;
 }
 
-/** Milliseconds until the session is over; zero and less when it is. */
-function lifeLeft({ seenAt, openedAt }: Session, limits: SessionLimits, now: number): number {
-  return Math.min(seenAt + limits.sessionIdleMs, openedAt + limits.sessionAgeMsMax) - now;
+/** A member that stays behind in an outage goes at its own expiry. */
+function forgetMember(book: Book, session: Pick<Session, "tenant" | "principalKey" | "id">): Promise<void> {
+  return ignoringOutage(() => book.records.removeMember(sessionSetKey(session), session.id));
 }
 
 interface Found {
@@ -177,11 +247,12 @@ interface Found {
 function sessionFrom({ principal, ...asked }: NewSession, id: string, now: number): Session {
   const { server, revision, clientInfo, clientCapabilities } = asked;
   const whose = { tenant: principal.tenant, principalKey: principal.key };
-  return { id, ...whose, server, revision, clientInfo, clientCapabilities, openedAt: now, seenAt: now };
+  const said = { server, revision, clientInfo, clientCapabilities, logLevel: undefined };
+  return { id, ...whose, ...said, openedAt: now, seenAt: now };
 }
 
 /** The live sessions of one principal, counted. */
-function sessionSetKey({ tenant, principalKey }: Session): RecordKey {
+function sessionSetKey({ tenant, principalKey }: Pick<Session, "tenant" | "principalKey">): RecordKey {
   return ["session-set", tenant, principalKey];
 }
 

@@ -70,6 +70,7 @@ export function memoryRecords(now: () => number): MemoryRecords {
         return value !== undefined;
       }),
     delete: (key) => run("delete", () => live(key) !== undefined && values.delete(JSON.stringify(key))),
+    members: (key) => run("members", () => [...members(key).keys()]),
     addMember: (key, member, ttlMs) => run("addMember", () => members(key).set(member, now() + ttlMs).size),
     removeMember: (key, member) =>
       run("removeMember", () => {
