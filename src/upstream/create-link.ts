@@ -10,13 +10,14 @@ export interface LinkOptions {
   readonly upstream: UpstreamOptions;
   readonly limits: Limits;
   readonly now: () => number;
+  readonly random: () => number;
   readonly log: Link["log"];
   readonly nextId: () => string;
   readonly clientInfo: JsonObject;
 }
 
 /** Fills in defaults and makes the connections' pools. Throws for a URL that is not HTTP or holds credentials. */
-export function createLink({ name, upstream, limits, now, log, nextId, clientInfo }: LinkOptions): Link {
+export function createLink({ name, upstream, limits, now, random, log, nextId, clientInfo }: LinkOptions): Link {
   const url = endpoint(name, upstream.url);
   const addresses = upstream.addresses ?? "public";
   const timeouts = timeoutsOf(upstream, limits);
@@ -31,6 +32,7 @@ export function createLink({ name, upstream, limits, now, log, nextId, clientInf
       queueMax: upstream.queueMax ?? limits.upstreamQueueMax,
     },
     control: { connectionsMax: limits.upstreamControlConnectionsMax, queueMax: limits.upstreamQueueMax },
+    streams: { connectionsMax: limits.upstreamStreamsMax, queueMax: limits.upstreamQueueMax },
   });
   return {
     upstream: name,
@@ -46,11 +48,13 @@ export function createLink({ name, upstream, limits, now, log, nextId, clientInf
       firstByteMs: timeouts.firstByteMs,
       idleMs: timeouts.idleMs,
       lingerMs: limits.upstreamStreamLingerMs,
+      lingerMsMin: limits.upstreamStreamLingerMsMin,
     },
     limits,
     clientInfo,
     nextId,
     now,
+    random,
     log,
   };
 }

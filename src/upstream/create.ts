@@ -3,6 +3,9 @@ import type { JsonObject } from "../model/json.ts";
 import { ok } from "../model/result.ts";
 import { refuse } from "../model/refusal.ts";
 import type { Result } from "../model/result.ts";
+import { createBreaker } from "./breaker.ts";
+import type { Breaker } from "./breaker.ts";
+import { throughBreaker } from "./breaker-gate.ts";
 import { createEra } from "./era.ts";
 import type { Era, EraVerdict } from "./era.ts";
 import { createLegacySessions } from "./legacy-sessions.ts";
@@ -11,16 +14,18 @@ import { requestLegacy } from "./legacy.ts";
 import { createLink } from "./create-link.ts";
 import type { Link } from "./link.ts";
 import { requestModern } from "./modern.ts";
-import type { UpstreamOptions, UpstreamsOptions } from "./options.ts";
+import type { BreakerSettings, UpstreamOptions, UpstreamsOptions } from "./options.ts";
 import type { OnAccountOf, UpstreamAnswer, UpstreamIdentity, UpstreamRequest, Upstreams } from "./port.ts";
 import { createSessionStore } from "./session-store.ts";
 import { waitWithin } from "./single-flight.ts";
+import { createWatches } from "./watches.ts";
 
 /** One upstream and what is remembered of it. */
 interface Known {
   readonly link: Link;
   readonly pinned: "auto" | "legacy" | "modern";
   readonly era: Era;
+  readonly breaker: Breaker;
 }
 
 /**
@@ -29,14 +34,16 @@ interface Known {
  * fault of the caller. Nothing is dialled before the first request. `close` ends timers and connections.
  */
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { records, limits, now, log } = options;
+  const { records, limits, now, log, random = Math.random } = options;
   const nextId = createIds(options.randomId());
   const clientInfo: JsonObject = { name: options.gatewayInfo.name, version: options.gatewayInfo.version };
   const known = new Map<string, Known>();
   for (const [name, upstream] of Object.entries(options.upstreams)) {
-    known.set(name, knownOf(createLink({ name, upstream, limits, now, log, nextId, clientInfo }), upstream));
+    const link = createLink({ name, upstream, limits, now, random, log, nextId, clientInfo });
+    known.set(name, knownOf(link, upstream, options.onSuspended));
   }
   const sessions = createLegacySessions(createSessionStore(records, limits.upstreamSessionIdleMs, log), limits, now);
+  const watches = createWatches(random);
   const sweeper = setInterval(() => void sessions.sweep(), Math.max(1_000, limits.upstreamSessionIdleMs / 10));
   sweeper.unref();
 
@@ -48,25 +55,56 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   return {
     async request(request) {
       const startedAt = performance.now();
-      const answer = await perform(find(request.upstream), sessions, request);
+      const upstream = find(request.upstream);
+      const answer = await throughBreaker(upstream.breaker, request, () => perform(upstream, sessions, request));
       if (options.observe !== undefined) options.observe(sampleOf(request, answer, performance.now() - startedAt));
       return answer;
     },
     identify: (name, account, signal) => identify(find(name), sessions, account, signal),
+    watch(watch) {
+      const upstream = find(watch.upstream);
+      const findEra = (signal: Cancellation): Promise<Result<EraVerdict>> => verdictOn(upstream, signal);
+      return watches.start({ ...upstream, sessions, findEra }, watch);
+    },
     async endSessions(tenant, clientSession) {
+      watches.endOf(tenant, clientSession);
       const links = [...known.values()].filter(maySpeakLegacy).map(({ link }) => link);
       await sessions.end(links, tenant, clientSession);
     },
     async close() {
       clearInterval(sweeper);
+      watches.endAll();
       sessions.clear();
       await Promise.all([...known.values()].map(({ link }) => link.pools.close()));
     },
   };
 }
 
-function knownOf(link: Link, { era: pinned = "auto" }: UpstreamOptions): Known {
-  return { link, pinned, era: createEra(link) };
+function knownOf(
+  link: Link,
+  { era: pinned = "auto", breaker }: UpstreamOptions,
+  onSuspended: UpstreamsOptions["onSuspended"],
+): Known {
+  return { link, pinned, era: createEra(link), breaker: breakerOf(link, breaker, onSuspended) };
+}
+
+function breakerOf(
+  { upstream, limits, now, random, log }: Link,
+  { failures, windowMs, pauseMs }: Partial<BreakerSettings> = {},
+  onSuspended: UpstreamsOptions["onSuspended"],
+): Breaker {
+  return createBreaker({
+    failures: failures ?? limits.upstreamFailuresMax,
+    windowMs: windowMs ?? limits.upstreamFailureWindowMs,
+    pauseMs: pauseMs ?? limits.upstreamSuspensionMs,
+    pauseMsMax: limits.upstreamSuspensionMsMax,
+    now,
+    random,
+    onChange: (suspended, ms) => {
+      log(suspended ? "upstream-suspended" : "upstream-resumed", { upstream, ...(suspended ? { pauseMs: ms } : {}) });
+      onSuspended?.(upstream, suspended);
+    },
+  });
 }
 
 function maySpeakLegacy({ pinned, era }: Known): boolean {
@@ -117,6 +155,12 @@ async function findEra(
 ): Promise<"legacy" | "modern" | Exclude<Result<EraVerdict>, { ok: true }>> {
   const found = await findWithin(era, signal, ms);
   return found.ok ? found.value.era : found;
+}
+
+/** A pinned legacy upstream is not asked; a pinned modern one says who it is. */
+function verdictOn({ link, pinned, era }: Known, signal: Cancellation): Promise<Result<EraVerdict>> {
+  if (pinned === "legacy") return Promise.resolve(ok({ era: "legacy" }));
+  return findWithin(era, signal, 2 * link.timeouts.probeMs);
 }
 
 async function findWithin(era: Era, signal: Cancellation, ms: number): Promise<Result<EraVerdict>> {

@@ -16,6 +16,20 @@ export interface EventAnswer {
   push(chunk: Uint8Array): Reply | undefined;
 }
 
+/** Where a request's event stream has come to, on however many connections. */
+export interface StreamTrail {
+  /** Of the last event that was taken: where to go on from (2025-11-25, transports, "Resumability"). */
+  lastEventId: string | undefined;
+  /** The pause that the upstream asks for before it is connected to again, in milliseconds. */
+  retryMs: number | undefined;
+  messages: number;
+  requests: number;
+}
+
+export function createTrail(): StreamTrail {
+  return { lastEventId: undefined, retryMs: undefined, messages: 0, requests: 0 };
+}
+
 /**
  * Events without data (priming events, 2025-11-25 "Sending messages to the server") and events of another type
  * than `message` carry no message. Responses with a foreign id are passed over: the stream may still bring the
@@ -25,20 +39,18 @@ export interface EventAnswer {
 export function createEventAnswer(
   head: AnswerHead,
   id: string,
-  handlers: Pick<SendOptions, "onNotification" | "onRequest">,
+  { trail = createTrail(), ...handlers }: Pick<SendOptions, "onNotification" | "onRequest" | "trail">,
   bounds: Pick<SendBounds, "eventBytesMax" | "eventsMax" | "batchElementsMax">,
 ): EventAnswer {
   const parser = createSseParser({ eventBytesMax: bounds.eventBytesMax });
-  let messages = 0;
-  let requests = 0;
   const take = (message: RpcMessage, bytes: number): Reply | undefined => {
     switch (message.kind) {
       case "notification":
         handlers.onNotification?.(message);
         return undefined;
       case "request":
-        requests += 1;
-        if (requests > requestsMax) return tooLarge({ requestsMax });
+        trail.requests += 1;
+        if (trail.requests > requestsMax) return tooLarge({ requestsMax });
         handlers.onRequest?.(message);
         return undefined;
       case "response":
@@ -50,8 +62,8 @@ export function createEventAnswer(
     if (!parsed.ok) return unanswered(streamFault(parsed.refusal));
     const parts = partsOf(parsed.value);
     if (parts.length > bounds.batchElementsMax) return tooLarge({ batchElementsMax: bounds.batchElementsMax });
-    messages += Math.max(1, parts.length);
-    if (messages > bounds.eventsMax) return tooLarge({ eventsMax: bounds.eventsMax });
+    trail.messages += Math.max(1, parts.length);
+    if (trail.messages > bounds.eventsMax) return tooLarge({ eventsMax: bounds.eventsMax });
     for (const part of parts) {
       const message = readAnswerMessage({ ok: true, value: part });
       if (!message.ok) return unanswered(message.refusal);
@@ -64,10 +76,11 @@ export function createEventAnswer(
     push(chunk) {
       const pushed = parser.push(chunk);
       if (!pushed.ok) return unanswered(streamFault(pushed.refusal));
-      for (const { event, data } of pushed.value) {
-        if (data === "" || event !== "message") continue;
-        const reply = read(data);
+      for (const { event, data, id: eventId, retry } of pushed.value) {
+        const reply = data === "" || event !== "message" ? undefined : read(data);
         if (reply !== undefined) return reply;
+        trail.lastEventId = eventId ?? trail.lastEventId;
+        trail.retryMs = retry ?? trail.retryMs;
       }
       return undefined;
     },

@@ -34,6 +34,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
   #head: AnswerHead = { status: 0, sessionId: undefined };
   #body: Body = { mode: "rest", bytes: 0 };
   #queued = false;
+  #lingersSince = 0;
   #onLane = false;
   #settled = false;
 
@@ -41,7 +42,8 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     this.#options = options;
     this.#resolve = resolve;
     this.#total = setTimeout(() => {
-      this.#fail("UPSTREAM_TIMED_OUT", { phase: this.#queued ? "queue" : "call", ms: options.timeoutMs });
+      const began = this.#head.status !== 0;
+      this.#fail("UPSTREAM_TIMED_OUT", { phase: this.#queued ? "queue" : "call", ms: options.timeoutMs, began });
     }, options.timeoutMs);
   }
 
@@ -61,10 +63,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     this.#queued = false;
     this.#onLane = true;
     const { outgoing, bounds } = this.#options;
-    this.#phase = setTimeout(() => {
-      const phase = this.#controller === undefined ? "connect" : "first-byte";
-      this.#fail("UPSTREAM_TIMED_OUT", { phase, ms: bounds.firstByteMs });
-    }, bounds.firstByteMs);
+    this.#allow(bounds.firstByteMs, () => (this.#controller === undefined ? "connect" : "first-byte"));
     dispatcher.dispatch(outgoing, this);
   }
 
@@ -85,9 +84,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     if (status < 200 || this.#settled) return;
     clearTimeout(this.#phase);
     this.#head = { status, sessionId: single(headers["mcp-session-id"]) };
-    this.#phase = setTimeout(() => {
-      this.#fail("UPSTREAM_TIMED_OUT", { phase: "idle", ms: this.#options.bounds.idleMs });
-    }, this.#options.bounds.idleMs);
+    this.#allow(this.#options.bounds.idleMs, () => "idle");
     this.#choose(mediaTypeOf(single(headers["content-type"])), contentCoding(headers["content-encoding"]));
   }
 
@@ -136,7 +133,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     else if (id === undefined || status === 202 || mediaType !== "text/event-stream") {
       this.#settle(invalid({ status, reason: status === 202 ? "accepted" : "media type" }));
     } else if (coding !== "identity") this.#settle(invalid({ status, reason: "content-encoding" }));
-    else this.#body = { mode: "events", answer: createEventAnswer(this.#head, id, this.#options, bounds) };
+    else this.#body = { mode: "events", answer: createEventAnswer(this.#head, id, this.#whileOpen(), bounds) };
   }
 
   #finishJson(coding: string, bytes: Buffer): void {
@@ -152,6 +149,29 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
   #readJson(bytes: Buffer): Reply {
     const { id } = this.#options;
     return id === undefined ? rejected(this.#head.status) : readJsonAnswer(this.#head, bytes, id);
+  }
+
+  /** Handlers that hear nothing once it is settled: one of them may be what settles it, in the middle of a chunk. */
+  #whileOpen(): Pick<SendOptions, "onNotification" | "onRequest" | "trail"> {
+    const { onNotification, onRequest, trail } = this.#options;
+    return {
+      trail,
+      onNotification: (message) => {
+        if (!this.#settled) onNotification?.(message);
+      },
+      onRequest: (message) => {
+        if (!this.#settled) onRequest?.(message);
+      },
+    };
+  }
+
+  /** The phase may be silent for `ms`, and for longer while a person is asked. */
+  #allow(ms: number, phase: () => string): void {
+    const timer = setTimeout(() => {
+      if (this.#options.patience?.covers(ms) === true) timer.refresh();
+      else this.#fail("UPSTREAM_TIMED_OUT", { phase: phase(), ms });
+    }, ms);
+    this.#phase = timer;
   }
 
   readonly #onAbort = (): void => {
@@ -178,16 +198,29 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
   /** The answer is here or given up; the connection is kept when what remains of the body is short and soon over. */
   #linger(): void {
     this.#body = { mode: "rest", bytes: 0 };
-    this.#phase = setTimeout(() => {
-      this.#controller?.abort(new Error("the stream did not end"));
-    }, this.#options.bounds.lingerMs);
+    this.#lingersSince = performance.now();
+    this.#dropAfter(this.#options.bounds.lingerMs);
+    if (this.#controller !== undefined) this.#options.lane.linger(this);
+  }
+
+  /** Most streams end with their answer: a moment is cheaper than another connection, for whoever waits too. */
+  letGo(): void {
+    clearTimeout(this.#phase);
+    const lingered = performance.now() - this.#lingersSince;
+    this.#dropAfter(this.#options.bounds.lingerMsMin - lingered);
+  }
+
+  #dropAfter(ms: number): void {
+    const drop = (): void => this.#controller?.abort(new Error("the stream did not end"));
+    if (ms <= 0) drop();
+    else this.#phase = setTimeout(drop, ms);
   }
 
   #leave(): void {
     if (!this.#onLane) return;
     this.#onLane = false;
     if (this.#settled) clearTimeout(this.#phase);
-    this.#options.lane.leave();
+    this.#options.lane.leave(this);
   }
 }
 

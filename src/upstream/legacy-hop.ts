@@ -5,7 +5,7 @@ import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
 import { isLegacyRevision } from "../model/revision.ts";
 import type { LegacyRevision } from "../model/revision.ts";
-import type { RpcRequest } from "../model/rpc.ts";
+import type { RpcId } from "../model/rpc.ts";
 import { errorMessage, notificationMessage, requestMessage, resultMessage } from "../protocol/jsonrpc.ts";
 import { writeJson } from "../protocol/json/write.ts";
 import { deliver } from "./deliver.ts";
@@ -13,7 +13,7 @@ import type { Delivery, Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
 import { identityFromInitialize } from "./identity.ts";
 import type { Link } from "./link.ts";
-import type { UpstreamIdentity, UpstreamRequest } from "./port.ts";
+import type { AskedAnswer, UpstreamIdentity, UpstreamRequest } from "./port.ts";
 import { progressMeta } from "./progress.ts";
 import { faultOf } from "./verdict.ts";
 
@@ -22,6 +22,8 @@ export interface LegacyGrant {
   readonly id: string | undefined;
   readonly revision: LegacyRevision;
   readonly identity: UpstreamIdentity;
+  /** The client capabilities that it was opened with. */
+  readonly declared: JsonObject;
 }
 
 /** What the gateway asks for; a server that does not know it answers with one it does (2025-11-25, lifecycle). */
@@ -42,6 +44,16 @@ export function legacyHeaders({ id, revision }: Pick<LegacyGrant, "id" | "revisi
   return [...postHeaders, "mcp-protocol-version", revision, ...session];
 }
 
+/** Headers of the GET that takes up a stream after `lastEventId` (2025-11-25, transports, "Resumability"). */
+export function resumptionHeaders(
+  { id, revision }: Pick<LegacyGrant, "id" | "revision">,
+  lastEventId: string,
+): string[] {
+  const session = id === undefined ? [] : ["mcp-session-id", id];
+  const head = ["accept", "text/event-stream", "accept-encoding", "identity", "mcp-protocol-version", revision];
+  return [...head, ...session, "last-event-id", lastEventId];
+}
+
 export function writeLegacy(
   headers: readonly string[],
   id: string,
@@ -54,32 +66,32 @@ export function writeLegacy(
 }
 
 /**
- * Opens a session: `initialize`, then `notifications/initialized`. No client capability is declared, so the
- * upstream has nothing to ask the client for. Refuses with UPSTREAM_REVISION_UNSUPPORTED for a revision the
+ * Opens a session: `initialize`, then `notifications/initialized`. The upstream may ask the client for what is
+ * `declared`, and for nothing else. Refuses with UPSTREAM_REVISION_UNSUPPORTED for a revision the
  * gateway does not speak, UPSTREAM_ANSWER_INVALID for a session id no header can carry, and whatever the
  * exchange failed with.
  */
-export async function openLegacySession(link: Link): Promise<Result<LegacyGrant>> {
+export async function openLegacySession(link: Link, declared: JsonObject): Promise<Result<LegacyGrant>> {
   const { reply } = await deliver(link, {
     ...control(link),
     expectsAnswer: true,
     write: (id) => ({
       headers: postHeaders,
-      body: writeJson(requestMessage(id, "initialize", initializeParams(link))),
+      body: writeJson(requestMessage(id, "initialize", initializeParams(link, declared))),
     }),
   });
   const fault = faultOf(reply);
   if (fault !== undefined) return { ok: false, refusal: fault.refusal };
   if (reply.kind !== "response") return refuse("UPSTREAM_ANSWER_INVALID", { reason: reply.kind });
   if ("error" in reply.response) return initializeRefused(reply.response.error.code);
-  const granted = readGrant(link, reply.response.result, reply.sessionId);
+  const granted = readGrant(link, reply.response.result, { id: reply.sessionId, declared });
   if (!granted.ok) return granted;
   const told = await notify(link, granted.value, notificationMessage("notifications/initialized", undefined));
   return told.ok ? granted : told;
 }
 
-function initializeParams({ clientInfo }: Link): JsonObject {
-  return { protocolVersion: askedRevision, capabilities: {}, clientInfo };
+function initializeParams({ clientInfo }: Link, declared: JsonObject): JsonObject {
+  return { protocolVersion: askedRevision, capabilities: declared, clientInfo };
 }
 
 /** −32601 and −32022 to `initialize` come from servers that have no legacy era. */
@@ -91,11 +103,15 @@ function initializeRefused(rpcCode: number): Result<LegacyGrant> {
   });
 }
 
-function readGrant(link: Link, result: JsonObject, id: string | undefined): Result<LegacyGrant> {
+function readGrant(
+  link: Link,
+  result: JsonObject,
+  { id, declared }: Pick<LegacyGrant, "id" | "declared">,
+): Result<LegacyGrant> {
   const revision = readOwnString(result, "protocolVersion");
   if (revision === undefined || !isLegacyRevision(revision)) return refuse("UPSTREAM_REVISION_UNSUPPORTED", {});
   if (id !== undefined && !isSessionId(id, link)) return refuse("UPSTREAM_ANSWER_INVALID", { reason: "session id" });
-  return ok({ id, revision, identity: identityFromInitialize(result, { era: "legacy", revision }) });
+  return ok({ id, revision, identity: identityFromInitialize(result, { era: "legacy", revision }), declared });
 }
 
 /** Visible ASCII (2025-11-25, transports, "Session Management"), within a bound. */
@@ -114,17 +130,9 @@ async function notify(link: Link, grant: LegacyGrant, message: JsonObject): Prom
   return fault === undefined ? ok(undefined) : { ok: false, refusal: fault.refusal };
 }
 
-/**
- * Answers a request that the upstream sent to the client, so that it is not left hanging. `ping` is answered
- * (2025-11-25, "Ping"); nothing else can be asked of a client that declared no capability.
- */
-export function answerUpstreamRequest(
-  link: Link,
-  grant: LegacyGrant,
-  { id, method }: RpcRequest,
-): Promise<Result<void>> {
-  const unsupported = { code: -32601, message: "Method not found" };
-  return notify(link, grant, method === "ping" ? resultMessage(id, {}) : errorMessage(id, unsupported));
+/** Answers a request that the upstream sent to the client, under its own id. */
+export function answerUpstream(link: Link, grant: LegacyGrant, id: RpcId, answer: AskedAnswer): Promise<Result<void>> {
+  return notify(link, grant, "result" in answer ? resultMessage(id, answer.result) : errorMessage(id, answer.error));
 }
 
 /** Tells the upstream that nobody waits for `requestId` any more (2025-11-25, "Cancellation"). */

@@ -20,5 +20,7 @@ export interface Link {
   /** An id that no request to any upstream has had, in this process or another. */
   readonly nextId: () => string;
   readonly now: () => number;
+  /** From 0 to below 1, for pauses that must not fall together. */
+  readonly random: () => number;
   readonly log: (event: string, facts: Readonly<Record<string, unknown>>) => void;
 }

@@ -1,4 +1,9 @@
-import { clientCapabilitiesMetaKey, clientInfoMetaKey, protocolVersionMetaKey } from "../model/identifiers.ts";
+import {
+  clientCapabilitiesMetaKey,
+  clientInfoMetaKey,
+  logLevelMetaKey,
+  protocolVersionMetaKey,
+} from "../model/identifiers.ts";
 import { isJsonObject, readOwn } from "../model/json.ts";
 import type { JsonObject } from "../model/json.ts";
 import { ok } from "../model/result.ts";
@@ -8,10 +13,12 @@ import { writeJson } from "../protocol/json/write.ts";
 import { paramHeaderPlan, paramHeadersFor } from "../protocol/modern/param-headers.ts";
 import type { ParamHeaderPlan } from "../protocol/modern/param-headers.ts";
 import { encodeMcpName } from "../protocol/modern/standard-headers.ts";
+import { callMsOf } from "./deadlines.ts";
 import { deliver } from "./deliver.ts";
 import type { Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
 import type { Link } from "./link.ts";
+import { takeLog } from "./take-log.ts";
 import type { Hop, UpstreamAnswer, UpstreamRequest } from "./port.ts";
 import { progressMeta, takeProgress } from "./progress.ts";
 import type { Reply } from "./reply.ts";
@@ -42,11 +49,13 @@ export async function requestModern(link: Link, request: UpstreamRequest, stale:
     method: "POST",
     lane: "calls",
     expectsAnswer: true,
-    until: link.now() + Math.min(request.timeoutMs, link.timeouts.callMs),
+    until: link.now() + callMsOf(link, request),
+    deadlines: request.deadlines,
     signal: request.signal,
     write: (id) => writeModern(link, id, request, headers.value),
     onNotification: (notification, id) => {
       takeProgress(notification, id, request);
+      takeLog(notification, request);
     },
     onRequest: ({ method }) => {
       link.log("upstream-request-ignored", { upstream: link.upstream, method });
@@ -56,18 +65,20 @@ export async function requestModern(link: Link, request: UpstreamRequest, stale:
   return toAnswer(reply, { upstream: link.upstream, method: request.method, hop: modernHop });
 }
 
-/** The message with the hop's own `_meta` (2026-07-28, basic, "_meta"): no client capability is declared. */
+/** The message with the hop's own `_meta` (2026-07-28, basic, "_meta"): without client capabilities none is declared. */
 export function writeModern(
   link: Pick<Link, "clientInfo">,
   id: string,
-  { method, params, onProgress }: Pick<UpstreamRequest, "method" | "params" | "onProgress">,
+  request: Pick<UpstreamRequest, "method" | "params" | "onProgress" | "clientCapabilities" | "logLevel">,
   headers: readonly string[] = [],
 ): Written {
+  const { method, params, clientCapabilities = {}, logLevel } = request;
   const own: JsonObject = {
     [protocolVersionMetaKey]: modernHop.revision,
     [clientInfoMetaKey]: link.clientInfo,
-    [clientCapabilitiesMetaKey]: {},
-    ...progressMeta(id, { onProgress }),
+    [clientCapabilitiesMetaKey]: clientCapabilities,
+    ...(logLevel === undefined ? {} : { [logLevelMetaKey]: logLevel }),
+    ...progressMeta(id, request),
   };
   return {
     headers: [...standardHeaders, "mcp-method", method, ...headers],

@@ -48,6 +48,15 @@ export interface UpstreamOptions {
   readonly connectionsMax?: number | undefined;
   readonly queueMax?: number | undefined;
   readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
+  readonly breaker?: Partial<BreakerSettings> | undefined;
+}
+
+/** When an upstream that fails is left alone, and for how long. Default: the limits' own. */
+export interface BreakerSettings {
+  /** Consecutive failures; 0 switches it off. */
+  readonly failures: number;
+  readonly windowMs: number;
+  readonly pauseMs: number;
 }
 
 /** What the room takes in. Nothing else decides what it does. */
@@ -64,6 +73,10 @@ export interface UpstreamsOptions {
   /** Structured log: an event's name and facts, which hold no token, body or upstream text. */
   readonly log: (event: string, facts: Readonly<Record<string, unknown>>) => void;
   readonly observe?: ((sample: UpstreamSample) => void) | undefined;
+  /** An upstream is suspended, or no longer. */
+  readonly onSuspended?: ((upstream: string, suspended: boolean) => void) | undefined;
+  /** From 0 to below 1, for pauses that must not fall together. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
 /** One finished exchange with an upstream, for metrics. */

@@ -7,6 +7,8 @@ import type { Addresses } from "./options.ts";
 /** Somebody who waits for a connection. `start` runs once, when there is one. */
 export interface Turn {
   start(dispatcher: Dispatcher): void;
+  /** Another waits for the connection that it lingers on. */
+  letGo?(): void;
 }
 
 /**
@@ -18,8 +20,13 @@ export interface Lane {
   enter(turn: Turn): "started" | "queued" | "full";
   /** Takes a turn that has not started out of the queue. */
   withdraw(turn: Turn): void;
+  /**
+   * A turn that started has what it came for; its connection may be over soon, and good for another, or kept open
+   * by an upstream that never ends its stream. It is told to let go when somebody waits for it.
+   */
+  linger(turn: Turn): void;
   /** A turn that started is over: the first of the queue starts. */
-  leave(): void;
+  leave(turn: Turn): void;
   /** Turns in progress and turns that wait. */
   readonly load: { readonly started: number; readonly queued: number };
 }
@@ -37,6 +44,8 @@ export interface Pools {
    * request that an upstream sends while a call occupies a connection.
    */
   readonly control: Lane;
+  /** Streams of notifications, each of which occupies a connection for as long as it lives. */
+  readonly streams: Lane;
   /** Drops every connection; exchanges in progress end with an error. */
   close(): Promise<void>;
 }
@@ -49,6 +58,7 @@ export interface PoolsOptions {
   readonly headerBytesMax: number;
   readonly calls: LaneBounds;
   readonly control: LaneBounds;
+  readonly streams: LaneBounds;
   readonly resolve?: ResolveName | undefined;
 }
 
@@ -72,11 +82,13 @@ export function createPools(options: PoolsOptions): Pools {
     });
   const calls = pool(options.calls.connectionsMax);
   const control = pool(options.control.connectionsMax);
+  const streams = pool(options.streams.connectionsMax);
   return {
     calls: createLane(calls, options.calls),
     control: createLane(control, options.control),
+    streams: createLane(streams, options.streams),
     close: async () => {
-      await Promise.all([calls.destroy(), control.destroy()]);
+      await Promise.all([calls.destroy(), control.destroy(), streams.destroy()]);
     },
   };
 }
@@ -84,6 +96,7 @@ export function createPools(options: PoolsOptions): Pools {
 function createLane(dispatcher: Dispatcher, bounds: LaneBounds): Lane {
   /** A set keeps the order of insertion, and a turn leaves its middle at no cost. */
   const queue = new Set<Turn>();
+  const lingering = new Set<Turn>();
   let started = 0;
   return {
     enter(turn) {
@@ -94,12 +107,22 @@ function createLane(dispatcher: Dispatcher, bounds: LaneBounds): Lane {
       }
       if (queue.size >= bounds.queueMax) return "full";
       queue.add(turn);
-      return "queued";
+      const spare = lingering.values().next().value;
+      if (spare !== undefined) {
+        lingering.delete(spare);
+        spare.letGo?.();
+      }
+      return queue.has(turn) ? "queued" : "started";
     },
     withdraw(turn) {
       queue.delete(turn);
     },
-    leave() {
+    linger(turn) {
+      if (queue.size > 0) turn.letGo?.();
+      else lingering.add(turn);
+    },
+    leave(turn) {
+      lingering.delete(turn);
       const next = queue.values().next();
       if (next.done === true) {
         started -= 1;

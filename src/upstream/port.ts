@@ -3,6 +3,7 @@ import type { RecordReads, RecordWrites } from "../model/records.ts";
 import type { ItemKind } from "../model/item.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Refusal } from "../model/refusal.ts";
+import type { LogLevel } from "../model/log-level.ts";
 import type { Era, Revision } from "../model/revision.ts";
 import type { RpcError } from "../model/rpc.ts";
 
@@ -33,10 +34,78 @@ export interface UpstreamRequest {
   readonly signal: Cancellation;
   readonly timeoutMs: number;
   /**
+   * Deadlines of this request in place of the upstream's own. Without `callMs` here, `timeoutMs` is cut to the
+   * upstream's.
+   */
+  readonly deadlines?: Deadlines | undefined;
+  /**
    * Called with the parameters of every progress report on this exchange, its token taken out. Its presence
    * asks the upstream for reports, under a token of the exchange's own.
    */
   readonly onProgress?: ((report: JsonObject) => void) | undefined;
+  /**
+   * What the client behind this exchange can do, as the gateway declares it for its own: with the request on a
+   * modern hop, when the session of `account.clientSession` is opened on a legacy one. An account without a
+   * client session declares nothing on a legacy hop, so the upstream asks nothing.
+   */
+  readonly clientCapabilities?: JsonObject | undefined;
+  /** Log messages of this level and above are wanted (2025-11-25, logging; 2026-07-28, `_meta` `logLevel`). */
+  readonly logLevel?: LogLevel | undefined;
+  /** Called with the parameters of every log message on this exchange that `logLevel` asks for. */
+  readonly onLog?: ((params: JsonObject) => void) | undefined;
+  /** A request that a legacy upstream sends to the client while it works. Absent: answered as unsupported. */
+  readonly onAsked?: AnswerAsked | undefined;
+}
+
+/** Milliseconds each. Progress and comments extend `idleMs`, and nothing extends `callMs`. */
+export interface Deadlines {
+  readonly callMs?: number | undefined;
+  /** From the start of the exchange to the head of its answer. */
+  readonly firstByteMs?: number | undefined;
+  /** Longest silence inside an answer that has begun. */
+  readonly idleMs?: number | undefined;
+}
+
+/** A request from an upstream to the client behind an exchange or a stream. Its id stays in this room. */
+export interface Asked {
+  readonly method: string;
+  /** Without `_meta` of the hop. */
+  readonly params: JsonObject;
+  /** Aborted when the upstream cancels its request, or nobody waits for the answer any more. */
+  readonly signal: Cancellation;
+}
+
+export type AskedAnswer = { readonly result: JsonObject } | { readonly error: RpcError };
+
+/** Never rejects: whoever cannot ask says so in an error. */
+export type AnswerAsked = (asked: Asked) => Promise<AskedAnswer>;
+
+/** What a stream from an upstream is to bring. */
+export interface Wanted {
+  /** `list_changed` of tools, prompts and resources, as far as the upstream declares them. */
+  readonly lists: boolean;
+  /** URIs whose updates are wanted, as the upstream knows them. */
+  readonly resources: readonly string[];
+}
+
+export interface UpstreamWatch {
+  readonly upstream: string;
+  readonly account: OnAccountOf;
+  readonly wanted: Wanted;
+  readonly clientCapabilities?: JsonObject | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  /** A notification of the stream, its subscription id taken out. */
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly onAsked?: AnswerAsked | undefined;
+  /** The stream stands again after it was lost; what changed in between was not seen. */
+  readonly onReopened: () => void;
+}
+
+/** A stream from an upstream that is kept open, whatever happens to its connection, until `end`. */
+export interface Watching {
+  /** Changes what is wanted. */
+  want(wanted: Wanted): void;
+  end(): void;
 }
 
 /** What came of it. Only `result` and `error` are what the upstream sent with the matching id. */
@@ -73,6 +142,11 @@ export interface Upstreams {
   ): Promise<
     { readonly ok: true; readonly value: UpstreamIdentity } | { readonly ok: false; readonly refusal: Refusal }
   >;
+  /**
+   * Keeps a stream of notifications open: the session's GET stream on a legacy hop, `subscriptions/listen` on a
+   * modern one. Reconnects with growing, jittered pauses; an upstream that offers no stream is asked once.
+   */
+  watch(watch: UpstreamWatch): Watching;
   /** Ends every upstream session kept for a client session (DELETE, expiry). Never rejects. */
   endSessions(tenant: string, clientSession: string): Promise<void>;
   close(): Promise<void>;

@@ -1,12 +1,14 @@
 import type { Cancellation } from "../model/cancellation.ts";
 import type { RpcNotification, RpcRequest } from "../model/rpc.ts";
+import type { StreamTrail } from "./event-answer.ts";
+import type { Patience } from "./patience.ts";
 import type { Lane } from "./pools.ts";
 import type { Reply } from "./reply.ts";
 import { Exchange } from "./exchange.ts";
 
 /** One HTTP request to an upstream. */
 export interface Outgoing {
-  readonly method: "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   /** Names and values in turn, as undici takes them. */
   readonly headers: string[];
@@ -22,7 +24,9 @@ export interface SendBounds {
   readonly firstByteMs: number;
   /** Longest silence within the answer's body. */
   readonly idleMs: number;
+  /** How long a stream may take to end after the answer; and how long while another waits for its connection. */
   readonly lingerMs: number;
+  readonly lingerMsMin: number;
 }
 
 export interface SendOptions {
@@ -37,6 +41,10 @@ export interface SendOptions {
   readonly onNotification?: ((message: RpcNotification) => void) | undefined;
   /** A request that the upstream sends to the client while it works. */
   readonly onRequest?: ((message: RpcRequest) => void) | undefined;
+  /** Where the event stream has come to is noted here; another exchange may go on from it. */
+  readonly trail?: StreamTrail | undefined;
+  /** Explains silence: neither `firstByteMs` nor `idleMs` ends the exchange while a person is asked. */
+  readonly patience?: Patience | undefined;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, readOwn, readOwnString } from "../model/json.ts";
 import type { JsonObject } from "../model/json.ts";
+import { isLogLevel } from "../model/log-level.ts";
+import type { LogLevel } from "../model/log-level.ts";
 import type { RecordKey } from "../model/records.ts";
 import { isLegacyRevision } from "../model/revision.ts";
 import { parseJsonText } from "../protocol/json/parse.ts";
@@ -26,9 +28,9 @@ export function sessionKey(
 
 /** The session as a store keeps it for other replicas. The owner's digest tells a foreign record apart. */
 export function writeSessionRecord(grant: LegacyGrant, principalKey: string): string {
-  const { id, revision, identity } = grant;
+  const { id, revision, identity, declared } = grant;
   const { serverInfo, capabilities, instructions } = identity;
-  const record: JsonObject = { v: 1, owner: digest(principalKey), revision, serverInfo, capabilities };
+  const record: JsonObject = { v: 1, owner: digest(principalKey), revision, serverInfo, capabilities, declared };
   if (id !== undefined) record["id"] = id;
   if (instructions !== undefined) record["instructions"] = instructions;
   return writeJson(record);
@@ -52,7 +54,29 @@ export function readSessionRecord(
   const revision = readOwnString(record, "revision");
   if (revision === undefined || !isLegacyRevision(revision)) return undefined;
   if (id !== undefined && !isSessionId(id, link)) return undefined;
-  return { id, revision, identity: identityFromInitialize(record, { era: "legacy", revision }) };
+  const declared = readOwn(record, "declared");
+  return {
+    id,
+    revision,
+    identity: identityFromInitialize(record, { era: "legacy", revision }),
+    // A record without it was written when nothing was declared.
+    declared: isJsonObject(declared) ? declared : {},
+  };
+}
+
+/** The level that the session `grant` was told; undefined when none is noted, or the record is of another session. */
+export function readSessionLevel(text: string, { id }: Pick<LegacyGrant, "id">): LogLevel | undefined {
+  const parsed = parseJsonText(text);
+  if (!parsed.ok || readOwn(parsed.value, "id") !== id) return undefined;
+  const level = readOwn(parsed.value, "logLevel");
+  return isLogLevel(level) ? level : undefined;
+}
+
+/** The record with a level noted; undefined when it is not of the session `grant`. */
+export function withSessionLevel(text: string, { id }: Pick<LegacyGrant, "id">, level: LogLevel): string | undefined {
+  const parsed = parseJsonText(text);
+  if (!parsed.ok || !isJsonObject(parsed.value) || readOwn(parsed.value, "id") !== id) return undefined;
+  return writeJson({ ...parsed.value, logLevel: level });
 }
 
 function digest(text: string): string {

@@ -1,8 +1,9 @@
+import type { LogLevel } from "../model/log-level.ts";
 import type { RecordKey } from "../model/records.ts";
 import type { LegacyGrant } from "./legacy-hop.ts";
 import type { Link } from "./link.ts";
 import type { UpstreamSessionRecords } from "./port.ts";
-import { readSessionRecord, writeSessionRecord } from "./session-record.ts";
+import { readSessionLevel, readSessionRecord, withSessionLevel, writeSessionRecord } from "./session-record.ts";
 
 /**
  * Sessions as the store keeps them for other replicas. It serves reuse and tidiness, not security: when the
@@ -13,6 +14,10 @@ export interface SessionStore {
   /** Without `owner` the session of whoever opened it. */
   load(link: Link, key: RecordKey, owner?: string): Promise<LegacyGrant | undefined>;
   save(key: RecordKey, grant: LegacyGrant, owner: string): Promise<void>;
+  /** The log level that any replica has told the upstream in this session. */
+  level(key: RecordKey, grant: LegacyGrant): Promise<LogLevel | undefined>;
+  /** Notes it. Does nothing when the record is of another session by now, or changes meanwhile. */
+  noteLevel(key: RecordKey, grant: LegacyGrant, level: LogLevel): Promise<void>;
   touch(key: RecordKey): Promise<void>;
   remove(key: RecordKey): Promise<void>;
   /** True only when the store says that there is no record. */
@@ -40,6 +45,17 @@ export function createSessionStore(
     },
     async save(key, grant, owner) {
       await attempt("save", () => records.set(key, writeSessionRecord(grant, owner), ttlMs));
+    },
+    async level(key, grant) {
+      const text = await attempt("load", () => records.get(key));
+      return text === undefined ? undefined : readSessionLevel(text, grant);
+    },
+    async noteLevel(key, grant, level) {
+      await attempt("save", async () => {
+        const text = await records.get(key);
+        const noted = text === undefined ? undefined : withSessionLevel(text, grant, level);
+        if (text !== undefined && noted !== undefined) await records.replace(key, text, noted, ttlMs);
+      });
     },
     async touch(key) {
       await attempt("touch", () => records.touch(key, ttlMs));

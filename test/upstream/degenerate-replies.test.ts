@@ -264,7 +264,7 @@ describe("a degenerate reply is never a success", () => {
 
   it("the same replies to a method that only asks are failed, for nothing can have happened", async () => {
     const upstream = await scripted();
-    const { upstreams } = roomFor(upstream.url, { options: { era: "modern" } });
+    const { upstreams } = roomFor(upstream.url, { options: { era: "modern", breaker: { failures: 0 } } });
     for (const { answer, says } of cases) {
       upstream.script((request, wire) => {
         answer(wire, request);

@@ -51,6 +51,8 @@ export interface ScriptedUpstreamOptions {
   readonly capabilities?: Loose;
   /** How a legacy server says that it does not know a session. Default: the 404 of the specification. */
   readonly unknownSession?: "404" | "400";
+  /** Where it listens, to take the place of one that is gone. Default: a free port. */
+  readonly port?: number;
 }
 
 export interface ScriptedUpstream {
@@ -98,7 +100,7 @@ export async function startScriptedUpstream(options: ScriptedUpstreamOptions = {
     socket.on("error", () => undefined);
     serve(state, socket, connections);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/mcp`,

@@ -49,6 +49,7 @@ export interface RoomOptions {
   readonly limits?: Partial<Limits>;
   readonly records?: MemoryRecords;
   readonly clock?: { now: number };
+  readonly onSuspended?: (upstream: string, suspended: boolean) => void;
 }
 
 /** The room with one upstream called `up`, reachable on loopback. */
@@ -66,6 +67,7 @@ export function roomFor(url: string, { options = {}, ...given }: RoomOptions = {
     randomId: () => prefix,
     gatewayInfo: { name: "sallyport", version: "0.1.0" },
     limits: { ...limits, ...given.limits },
+    onSuspended: given.onSuspended,
     log: (event, facts) => {
       log.push({ event, facts });
     },

@@ -1,0 +1,58 @@
+import type { Era } from "./era.ts";
+import type { Link } from "./link.ts";
+import type { UpstreamWatch, Watching } from "./port.ts";
+import { keepWatching } from "./watch.ts";
+import type { Watched } from "./watch.ts";
+import { createStreamOffer } from "./watch-offer.ts";
+
+/** All streams that are kept open, so that they end with what they stand for. */
+export interface Watches {
+  start(of: Pick<Watched, "link" | "sessions" | "findEra"> & { readonly era: Era }, watch: UpstreamWatch): Watching;
+  /** Ends those of a client session. */
+  endOf(tenant: string, clientSession: string): void;
+  endAll(): void;
+}
+
+export function createWatches(random: () => number): Watches {
+  const running = new Map<Watching, UpstreamWatch>();
+  /** One entry per configured upstream. */
+  const offers = new Map<string, Watched["offers"]>();
+  const offersOf = (link: Link): Watched["offers"] => {
+    const found = offers.get(link.upstream) ?? createOffers(link);
+    offers.set(link.upstream, found);
+    return found;
+  };
+  const end = (isMeant: (watch: UpstreamWatch) => boolean): void => {
+    for (const [watching, watch] of [...running]) if (isMeant(watch)) watching.end();
+  };
+  return {
+    start({ era, ...of }, watch) {
+      const forgetEra = (): void => {
+        era.forget();
+      };
+      const kept = keepWatching({ ...of, forgetEra, random, offers: offersOf(of.link) }, watch);
+      const watching: Watching = {
+        want: (wanted) => {
+          kept.want(wanted);
+        },
+        end() {
+          running.delete(watching);
+          kept.end();
+        },
+      };
+      running.set(watching, watch);
+      return watching;
+    },
+    endOf(tenant, clientSession) {
+      end(({ account }) => account.tenant === tenant && account.clientSession === clientSession);
+    },
+    endAll() {
+      end(() => true);
+    },
+  };
+}
+
+function createOffers({ limits, now }: Link): Watched["offers"] {
+  const options = { refusedMs: limits.upstreamStreamRefusedMs, now };
+  return { legacy: createStreamOffer(options), modern: createStreamOffer(options) };
+}
