@@ -6,6 +6,32 @@ import { buildTable, type ServerTable } from "./table.ts";
 export interface Catalog {
   /** The server's table now. Synchronous when every upstream's lists are known. */
   table(server: string): ServerTable | Promise<ServerTable>;
+  /** The upstreams that the server is made of, in the order of the configuration. */
+  upstreamsOf(server: string): readonly string[];
+  /** Reads an upstream's lists anew when they are older than `catalogAgeMsMax`. */
+  look(upstream: string): void;
+  /** Reads an upstream's lists anew, as they are said to have changed. */
+  refresh(upstream: string): Promise<void>;
+  /** Calls `heard` with every upstream that a reading finds changed. */
+  onChange(heard: (upstream: string) => void): void;
+}
+
+/** Tells those who want to know of an upstream's change. */
+export interface Changes {
+  tell(upstream: string): void;
+  onChange(heard: (upstream: string) => void): void;
+}
+
+export function createChanges(): Changes {
+  const listeners: ((upstream: string) => void)[] = [];
+  return {
+    tell: (upstream) => {
+      for (const heard of listeners) heard(upstream);
+    },
+    onChange: (heard) => {
+      listeners.push(heard);
+    },
+  };
 }
 
 /**
@@ -13,12 +39,20 @@ export interface Catalog {
  * snapshot changed. An upstream that cannot be read is named in `missing` and costs the others nothing
  * but, at most once per pause, `catalogWaitMsMax`.
  */
-export function createCatalog(options: { servers: readonly ServerShape[]; snapshots: Snapshots }): Catalog {
+export function createCatalog(options: {
+  servers: readonly ServerShape[];
+  snapshots: Snapshots;
+  changes: Pick<Changes, "onChange">;
+}): Catalog {
   const shapes = new Map(options.servers.map((server) => [server.name, server]));
   const built = new Map<string, ServerTable>();
-  const table = (name: string): ServerTable | Promise<ServerTable> => {
+  const shapeOf = (name: string): ServerShape => {
     const server = shapes.get(name);
     if (server === undefined) throw new Error(`no server is configured as ${name}`);
+    return server;
+  };
+  const table = (name: string): ServerTable | Promise<ServerTable> => {
+    const server = shapeOf(name);
     const current = server.upstreams.map((part) => options.snapshots.current(part.upstream));
     if (current.every((snapshot) => snapshot !== undefined)) return remembered(server, current, []);
     return gather(server, options.snapshots).then(({ snapshots, missing }) => remembered(server, snapshots, missing));
@@ -34,7 +68,15 @@ export function createCatalog(options: { servers: readonly ServerShape[]; snapsh
     built.set(server.name, fresh);
     return fresh;
   };
-  return { table };
+  return {
+    table,
+    upstreamsOf: (name) => shapeOf(name).upstreams.map(({ upstream }) => upstream),
+    look: (upstream) => {
+      options.snapshots.current(upstream);
+    },
+    refresh: (upstream) => options.snapshots.refresh(upstream),
+    onChange: options.changes.onChange,
+  };
 }
 
 async function gather(

@@ -2,6 +2,7 @@ import type { Finding } from "../model/finding.ts";
 import type { ItemKind } from "../model/item.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Result } from "../model/result.ts";
+import type { Era } from "../model/revision.ts";
 
 /** One page of a list, as an upstream sent it. */
 export interface DefinitionPage {
@@ -13,6 +14,7 @@ export interface DefinitionPage {
 
 /** What an upstream says of itself, freed of its hop. */
 export interface UpstreamSelf {
+  readonly era: Era;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
 }

@@ -31,6 +31,8 @@ export interface Reading {
   readonly refusal: Refusal | undefined;
   /** Items with findings that the reading before did not have. */
   readonly noticed: readonly CatalogItem[];
+  /** What the upstream offers is not what the reading before found. */
+  readonly changed: boolean;
 }
 
 export interface Snapshots {
@@ -38,6 +40,12 @@ export interface Snapshots {
   current(upstream: string): Snapshot | undefined;
   /** Waits for the reading under way until it is `catalogWaitMsMax` old: a hanging upstream delays nobody twice. */
   wait(upstream: string): Promise<Snapshot | Refusal>;
+  /**
+   * Reads the lists anew, however young they are, as the upstream says that they changed. Whoever asks for them
+   * meanwhile waits for this reading, within `catalogWaitMsMax`. Resolves after a reading that began after the
+   * call; at once in the pause after a failed one.
+   */
+  refresh(upstream: string): Promise<void>;
 }
 
 interface Slot {
@@ -46,6 +54,8 @@ interface Slot {
   failure: { refusal: Refusal; at: number } | undefined;
   reading: Promise<void> | undefined;
   readingSince: number;
+  /** The snapshot is known to be out of date, and its successor on its way. */
+  doubted: boolean;
 }
 
 /**
@@ -67,31 +77,52 @@ export function createSnapshots(options: {
   };
   const current = (upstream: string): Snapshot | undefined => {
     const slot = slotOf(upstream);
-    const age = options.now() - slot.fetchedAt;
-    if (age > options.bounds.catalogAgeMsMax) startReading(upstream, slot);
-    return age <= options.bounds.catalogStaleMsMax ? slot.snapshot : undefined;
+    if (options.now() - slot.fetchedAt > options.bounds.catalogAgeMsMax) startReading(upstream, slot);
+    return slot.doubted ? undefined : usable(slot);
   };
+  const usable = ({ fetchedAt, snapshot }: Slot): Snapshot | undefined =>
+    options.now() - fetchedAt <= options.bounds.catalogStaleMsMax ? snapshot : undefined;
   const startReading = (upstream: string, slot: Slot): void => {
     if (slot.reading !== undefined) return;
     if (slot.failure !== undefined && options.now() - slot.failure.at < options.bounds.catalogRetryMs) return;
     slot.readingSince = options.now();
     slot.reading = readInto(upstream, slot, options).finally(() => {
       slot.reading = undefined;
+      slot.doubted = false;
     });
+  };
+  const refresh = async (upstream: string): Promise<void> => {
+    const slot = slotOf(upstream);
+    // What is being read may have been written before the change.
+    await slot.reading;
+    startReading(upstream, slot);
+    slot.doubted = slot.reading !== undefined;
+    await slot.reading;
   };
   const wait = async (upstream: string): Promise<Snapshot | Refusal> => {
     const slot = slotOf(upstream);
     const left = slot.readingSince + options.bounds.catalogWaitMsMax - options.now();
     if (slot.reading !== undefined && left > 0) await withinMs(slot.reading, left);
+    // A reading that takes long leaves what was known before, known to be old or not.
     return (
-      current(upstream) ?? slot.failure?.refusal ?? refuse("UPSTREAM_TIMED_OUT", { upstream, during: "list" }).refusal
+      current(upstream) ??
+      usable(slot) ??
+      slot.failure?.refusal ??
+      refuse("UPSTREAM_TIMED_OUT", { upstream, during: "list" }).refusal
     );
   };
-  return { current, wait };
+  return { current, wait, refresh };
 }
 
 function emptySlot(): Slot {
-  return { snapshot: undefined, fetchedAt: -Infinity, failure: undefined, reading: undefined, readingSince: 0 };
+  return {
+    snapshot: undefined,
+    fetchedAt: -Infinity,
+    failure: undefined,
+    reading: undefined,
+    readingSince: 0,
+    doubted: false,
+  };
 }
 
 async function readInto(upstream: string, slot: Slot, options: Parameters<typeof createSnapshots>[0]): Promise<void> {
@@ -100,22 +131,25 @@ async function readInto(upstream: string, slot: Slot, options: Parameters<typeof
     .read(upstream, signal)
     .catch((cause: unknown) => refuse("INTERNAL_FAULT", { upstream }, { cause }));
   let noticed: readonly CatalogItem[] = [];
+  let changed = false;
   if (answer.ok) {
     const read = { ...answer.value, upstream };
     noticed = newlyNoticed(slot.snapshot?.items ?? [], read.items);
-    if (slot.snapshot === undefined || !sameContent(slot.snapshot, read)) slot.snapshot = read;
+    changed = slot.snapshot === undefined || !sameContent(slot.snapshot, read);
+    if (changed) slot.snapshot = read;
     slot.fetchedAt = options.now();
     slot.failure = undefined;
   } else {
     slot.failure = { refusal: answer.refusal, at: options.now() };
   }
-  options.onReading?.({ upstream, refusal: answer.ok ? undefined : answer.refusal, noticed });
+  options.onReading?.({ upstream, refusal: answer.ok ? undefined : answer.refusal, noticed, changed });
 }
 
 function sameContent(one: Snapshot, other: Snapshot): boolean {
   return (
     one.items.length === other.items.length &&
     one.items.every((item, at) => item.digest === other.items[at]?.digest && item.kind === other.items[at].kind) &&
+    one.self.era === other.self.era &&
     one.self.instructions === other.self.instructions &&
     canonicalJson(one.self.capabilities) === canonicalJson(other.self.capabilities)
   );

@@ -4,6 +4,8 @@ import { isJsonObject, readOwn } from "../model/json.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { paramHeaderPlan, type ParamHeaderPlan } from "../protocol/modern/param-headers.ts";
 import { digestOf } from "../protocol/json/canonical.ts";
+import { withoutKeys } from "../protocol/hop-meta.ts";
+import { makesTasks, taskSupportOf } from "../protocol/tasks.ts";
 import type { CatalogItem } from "./fetch-upstream.ts";
 import { shape, type ServerShape, type UpstreamPart } from "./shape.ts";
 import type { Snapshot } from "./snapshots.ts";
@@ -53,7 +55,9 @@ export function buildTable(
     const snapshot = snapshots.find((candidate) => candidate.upstream === part.upstream);
     for (const item of snapshot?.items ?? []) {
       const exposed = shape(part, item);
-      if (exposed !== undefined) entries.push(toEntry(part, item, exposed));
+      if (exposed === undefined) continue;
+      const shown = makesLegacyTasks(snapshot) ? exposed.shown : withoutTaskSupport(exposed.shown);
+      entries.push(toEntry(part, item, { ...exposed, shown }));
     }
   }
   return {
@@ -64,6 +68,21 @@ export function buildTable(
     templates: entries.filter((entry) => entry.item.kind === "template"),
     missing,
   };
+}
+
+function makesLegacyTasks(snapshot: Snapshot | undefined): boolean {
+  return snapshot?.self.era === "legacy" && makesTasks("legacy", snapshot.self.capabilities);
+}
+
+/**
+ * A server whose upstreams differ declares tasks for all of them (2025-11-25, tasks, "Tool-Level Negotiation": the
+ * capability comes first, the tool's word second), so the tools of one that makes none must not say that they do.
+ */
+function withoutTaskSupport(shown: JsonObject): JsonObject {
+  const execution = readOwn(shown, "execution");
+  if (!isJsonObject(execution) || taskSupportOf(shown) === "forbidden") return shown;
+  const kept = withoutKeys(execution, ["taskSupport"]);
+  return Object.keys(kept).length > 0 ? { ...shown, execution: kept } : withoutKeys(shown, ["execution"]);
 }
 
 function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {

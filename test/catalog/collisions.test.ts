@@ -33,7 +33,7 @@ function table(parts: readonly UpstreamPart[], items: readonly CatalogItem[]): S
   const server: ServerShape = { name: "s", upstreams: parts };
   const snapshots = parts.map(({ upstream }) => ({
     upstream,
-    self: { capabilities: {}, instructions: undefined },
+    self: { era: "modern" as const, capabilities: {}, instructions: undefined },
     items: items.filter((item) => item.upstream === upstream),
   }));
   return buildTable(server, snapshots, []);

@@ -16,7 +16,7 @@ function item(name: string, findings: readonly Finding[], digest = "d"): Catalog
 }
 
 function lists(...items: CatalogItem[]): Result<UpstreamCatalog> {
-  return ok({ self: { capabilities: {}, instructions: undefined }, items });
+  return ok({ self: { era: "modern", capabilities: {}, instructions: undefined }, items });
 }
 
 const bounds = {
