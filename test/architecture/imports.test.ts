@@ -35,6 +35,7 @@ const ports: readonly RegExp[] = [/^store\/[^ ]+ -> (audit|session|auth|authserv
 /** Each package has one owner; `policy` shares the linear-time regex engine with `schema`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   fastify: ["edge", "compose"],
+  "@fastify/http-proxy": ["edge"],
   undici: ["upstream"],
   jose: ["auth", "authserver", "upstream"],
   oauth4webapi: ["upstream"],

@@ -36,6 +36,7 @@ const whole: Required<Omit<AuditEvent, "hash">> = {
   findings: [{ count: 1, detail: "d", kind: "schema-violated", where: "/x" }],
   read: { "/id": "OPS-1" },
   listed: { known: 2, shown: 1 },
+  asked: { feature: "elicitation", outcome: "accepted", upstream: "crm" },
   strangers: { addressPrefix: "192.0.2.0/24", count: 3 },
   loss: { count: 1, sink: "file" },
   shortened: ["read"],

@@ -122,6 +122,11 @@ describe("sallyport why", () => {
       "Found invisible-text-removed at the root: Send it all.",
     ],
     [
+      "what an upstream asked of the client",
+      { type: "asked", asked: { feature: "elicitation", outcome: "declined", upstream: "crm" } },
+      "crm asked for elicitation: the person declined.",
+    ],
+    [
       "what a reading of lists noticed",
       { type: "noticed", item: { upstream: "crm", kind: "tool", name: "get_customer", digest: "" } },
       "The gateway noticed something in (tool get_customer of crm).",

@@ -9,6 +9,7 @@ function upstreamsSaying(instructions: string | undefined): Upstreams {
   const hop = { era: "legacy", revision: "2025-11-25" } as const;
   const identity = { hop, capabilities: {}, serverInfo: {}, instructions };
   return {
+    watch: () => ({ want: () => undefined, end: () => undefined }),
     identify: () => Promise.resolve({ ok: true, value: identity }),
     request: () => Promise.reject(new Error("not asked for")),
     endSessions: () => Promise.resolve(),

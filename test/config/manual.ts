@@ -69,6 +69,7 @@ function typeOf(node: SchemaNode): string {
   if (node.type === "integer") return `${node.minimum ?? ""} to ${node.maximum ?? ""}`;
   if (node.type === "array") return node.items?.type === "object" ? "list of maps" : "list of texts";
   if (node.type === "object") return typeof node.additionalProperties === "object" ? "map by name" : "map";
+  if (node.type === "boolean") return "true or false";
   return "text";
 }
 

@@ -12,6 +12,7 @@ interface Law {
   readonly held: readonly Change[];
 }
 
+const files = { routes: ["/reports/*"], types: ["application/pdf"] };
 const builtIn = { users: [{ username: "ada", password: "${env:SECRET}" }] };
 const redis: Change[] = [
   ["store", { redis: { url: "${env:REDIS_URL}" } }],
@@ -277,6 +278,58 @@ const laws: readonly Law[] = [
     broken: [["upstreams.crm", { url, addresses: wrong }]],
     held: [["upstreams.crm", { url, addresses: right }]],
   })),
+  ...[
+    "http://files.example.net",
+    "https://files.example.net/x",
+    "https://FILES.example.net",
+    "https://u@files.example.net",
+    "files.example.net",
+  ].map((url): Law => ({
+    rule: "filesUrlIsAnOrigin",
+    at: "filesUrl",
+    broken: [["filesUrl", url]],
+    held: [["filesUrl", "https://files.example.net/"]],
+  })),
+  ...["https://mcp.example.com", "https://mcp.example.com:8443", "https://alias.example.com"].map((url): Law => ({
+    rule: "filesUrlHasAHostOfItsOwn",
+    at: "filesUrl",
+    broken: [
+      ["filesUrl", url],
+      ["allowedHosts", ["mcp.example.com", "alias.example.com:8080"]],
+    ],
+    held: [
+      ["filesUrl", "https://files.mcp.example.com"],
+      ["allowedHosts", ["mcp.example.com", "alias.example.com:8080"]],
+    ],
+  })),
+  {
+    rule: "filesStandApartFromSignInPages",
+    at: "upstreams.crm.files",
+    broken: [
+      ["auth.builtIn", builtIn],
+      ["upstreams.crm.files", files],
+    ],
+    held: [
+      ["auth.builtIn", builtIn],
+      ["upstreams.crm.files", files],
+      ["filesUrl", "https://files.example.net"],
+    ],
+  },
+  {
+    rule: "filesStandApartFromSignInPages",
+    at: "upstreams.crm.files",
+    broken: [
+      ["auth", { builtIn }],
+      ["upstreams.crm.files", files],
+    ],
+    held: [["upstreams.crm.files", files]],
+  },
+  ...["/a/../b", "/..", "/a.", "/**/a", "/a**", "/a/..b"].map((route): Law => ({
+    rule: "fileRoutesAreReachable",
+    at: "upstreams.crm.files.routes[1]",
+    broken: [["upstreams.crm.files", { ...files, routes: ["/a/*", route] }]],
+    held: [["upstreams.crm.files", { ...files, routes: ["/a/*", "/a/**", "/*/b-*.c...d"] }]],
+  })),
   {
     rule: "upstreamAddressesNeedConsent",
     at: "upstreams.crm.url",
@@ -307,6 +360,25 @@ const laws: readonly Law[] = [
     broken: [credential({ type: "clientCredentials", ...client, issuer: "http://login.example.com" })],
     held: [credential({ type: "clientCredentials", ...client })],
   },
+  ...[
+    { callMs: 1_000 },
+    { tool: "export_*" },
+    { tool: "export_*", prompt: "export_*", callMs: 1_000 },
+    { prompt: "a", resource: "b", idleMs: 1_000 },
+  ].map((entry): Law => ({
+    rule: "deadlinesNameOneKind",
+    at: "upstreams.crm.deadlines[1]",
+    broken: [["upstreams.crm.deadlines", [{ tool: "a", callMs: 1_000 }, entry]]],
+    held: [
+      [
+        "upstreams.crm.deadlines",
+        [
+          { tool: "a", callMs: 1_000 },
+          { resource: "b", firstByteMs: 1_000 },
+        ],
+      ],
+    ],
+  })),
   ...["authorize", "token", "register", "connect", "files", "oauth"].map((name): Law => ({
     rule: "serverNamesAreNotReserved",
     at: `servers.${name}`,

@@ -60,6 +60,18 @@ const broken: readonly (readonly [change: Change, fault: string])[] = [
   [["upstreams.crm.addresses", "any"], "allowedValue at upstreams.crm.addresses"],
   [["upstreams.crm.connectionsMax", 0], "range at upstreams.crm.connectionsMax"],
   [["upstreams.crm.schema", { arguments: "loose" }], "allowedValue at upstreams.crm.schema.arguments"],
+  [["upstreams.crm.files", { types: ["a/b"] }], "required at upstreams.crm.files.routes"],
+  [["upstreams.crm.files", { routes: ["/a"] }], "required at upstreams.crm.files.types"],
+  [["upstreams.crm.files", { routes: [], types: ["a/b"] }], "range at upstreams.crm.files.routes"],
+  ...["a", "", "/", "/a/", "//a", "/a b", "/a%2f", "/a?b", "/a#b", "/a;b", "/a\\b"].map((route): [Change, string] => [
+    ["upstreams.crm.files", { routes: [route], types: ["a/b"] }],
+    "form at upstreams.crm.files.routes[0]",
+  ]),
+  ...["a", "A/b", "a/*", "a/b; c=d", "*/*"].map((type): [Change, string] => [
+    ["upstreams.crm.files", { routes: ["/a"], types: [type] }],
+    "form at upstreams.crm.files.types[0]",
+  ]),
+  [["upstreams.crm.files", { routes: ["/a"], types: ["a/b"], bytesMax: 0 }], "range at upstreams.crm.files.bytesMax"],
   [["upstreams.crm.credential", {}], "allowedValue at upstreams.crm.credential.type"],
   [["upstreams.crm.credential", { type: "basic" }], "allowedValue at upstreams.crm.credential.type"],
   [["upstreams.crm.credential", { type: "none", headers: {} }], "unknownKey at upstreams.crm.credential.headers"],
@@ -71,7 +83,7 @@ const broken: readonly (readonly [change: Change, fault: string])[] = [
     ["upstreams.crm.credential", { type }],
     "laterVersion at upstreams.crm.credential.type",
   ]),
-  ...["catalogLock", "filesUrl"].map((key): [Change, string] => [[key, "./x"], `laterVersion at ${key}`]),
+  ...["catalogLock"].map((key): [Change, string] => [[key, "./x"], `laterVersion at ${key}`]),
   [["servers.support.presentations", []], "laterVersion at servers.support.presentations"],
   [["servers.support.upstreams.crm.prefix", "crm/"], "form at servers.support.upstreams.crm.prefix"],
   [

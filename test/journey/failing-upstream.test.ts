@@ -20,7 +20,7 @@ let legacy: Caller;
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   gateway = await startGatewayUnderTest({
-    upstreams: { alpha: { url: upstream.url, timeouts: { callMs: 400 } } },
+    upstreams: { alpha: { url: upstream.url, timeouts: { callMs: 400 }, breaker: { failures: 0 } } },
     servers: { alpha: { alpha: "" } },
     config: { limits: { upstreamAnswerBytesMax: 20_000 } },
   });

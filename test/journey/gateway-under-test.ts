@@ -176,7 +176,7 @@ function configOf(options: GatewayOptions, { port, publicUrl, publicPort }: Plac
   };
 }
 
-function trusted({ origin }: IssuerUnderTest): Record<string, unknown> {
+export function trusted({ origin }: IssuerUnderTest): Record<string, unknown> {
   return {
     alias: "corp",
     issuer: origin,
