@@ -184,16 +184,30 @@ async function jsonAt(trail: Trail, url: string, headers: Record<string, string>
 
 const redirectUri = "http://127.0.0.1:49153/callback";
 
-/** Registers, signs in with PKCE, and exchanges the code; what the token endpoint or the redirect said. */
-export async function signInWith({ metadata, resource }: Discovered, login: Login): Promise<Loose> {
-  const target: Record<string, string> = typeof resource === "string" ? { resource } : {};
+/** Registers a public client, and returns its id. */
+export async function registerAt({ metadata }: Discovered): Promise<string> {
   const registered = await postJson(String(metadata["registration_endpoint"]), {
     client_name: "scripted",
     redirect_uris: [redirectUri],
     token_endpoint_auth_method: "none",
   });
+  return String(registered["client_id"]);
+}
+
+/**
+ * Registers unless it is registered, signs in with PKCE, and exchanges the code; what the token endpoint or the
+ * redirect said. Without `scope` it asks for none.
+ */
+export async function signInWith(
+  found: Discovered,
+  login: Login,
+  more: { readonly scope?: string | undefined; readonly clientId?: string } = {},
+): Promise<Loose> {
+  const { metadata, resource } = found;
+  const target: Record<string, string> = typeof resource === "string" ? { resource } : {};
+  const wanted: Record<string, string> = more.scope === undefined ? {} : { scope: more.scope };
+  const clientId = more.clientId ?? (await registerAt(found));
   const verifier = randomBytes(32).toString("base64url");
-  const clientId = String(registered["client_id"]);
   const url = new URL(String(metadata["authorization_endpoint"]));
   url.search = new URLSearchParams({
     response_type: "code",
@@ -203,6 +217,7 @@ export async function signInWith({ metadata, resource }: Discovered, login: Logi
     code_challenge_method: "S256",
     state: "s",
     ...target,
+    ...wanted,
   }).toString();
   const back = (await signInHeadlessly({ authorizationUrl: url, ...login })).searchParams;
   const code = back.get("code");

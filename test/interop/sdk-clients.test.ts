@@ -66,7 +66,16 @@ describe.each(kinds)("SDK client %s", (kind) => {
     it("meets the gateway, with the server's title and instructions", () => {
       const desk = at("desk");
       expect(desk.serverInfo).toMatchObject({ name: "sallyport", title: "The desk" });
-      expect(desk.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, completions: {} });
+      const changing = { listChanged: true };
+      expect(desk.capabilities).toEqual({
+        tools: changing,
+        prompts: changing,
+        resources: { ...changing, subscribe: true },
+        completions: {},
+        logging: {},
+        // The modern revision has tasks as an extension, which none of these servers offers.
+        ...(era === "legacy" ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } } : {}),
+      });
       expect(desk.instructions).toMatch(/^Ask for tickets first\.\n\n# Everything Server/);
     });
 

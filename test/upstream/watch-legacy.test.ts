@@ -350,7 +350,7 @@ test("a stream that wants log messages has the session's level set, once", async
 
 test("a stream goes on in the session that replaced its own", async () => {
   const { up, room, streams } = await heard();
-  const seen = watch(room);
+  const seen = watch(room, { clientCapabilities: { elicitation: {} } });
   await until(() => streams.length === 1);
   await room.upstreams.request(call({ clientCapabilities: { roots: {} } }));
   await until(() => seen.reopened === 1);
