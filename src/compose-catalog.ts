@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Evidence } from "./audit/port.ts";
 import { createRef } from "./audit/ref.ts";
-import { createCatalog, type Catalog } from "./catalog/catalog.ts";
+import { createCatalog, createChanges, type Catalog } from "./catalog/catalog.ts";
 import { fetchUpstream } from "./catalog/fetch-upstream.ts";
 import type { DefinitionPage, DefinitionSource } from "./catalog/port.ts";
 import type { ServerShape, UpstreamPart } from "./catalog/shape.ts";
@@ -34,13 +34,18 @@ const lists: Readonly<Record<ItemKind, { method: string; key: string }>> = {
 export function openCatalog(of: { config: Config; upstreams: Upstreams; evidence: Evidence; log: Log }): Catalog {
   const { limits } = of.config;
   const source = definitionSource(of.upstreams, limits.upstreamListTimeoutMs);
+  const changes = createChanges();
+  const report = reporter(of, limits.uriCharsMax);
   const snapshots = createSnapshots({
     read: (upstream, signal) => fetchUpstream(upstream, { source, clean: cleanDefinition, bounds: limits }, signal),
     now: Date.now,
     bounds: limits,
-    onReading: reporter(of, limits.uriCharsMax),
+    onReading: (reading) => {
+      report(reading);
+      if (reading.changed) changes.tell(reading.upstream);
+    },
   });
-  return createCatalog({ servers: serverShapes(of.config), snapshots });
+  return createCatalog({ servers: serverShapes(of.config), snapshots, changes });
 }
 
 /**
@@ -68,8 +73,8 @@ export function definitionSource(upstreams: Upstreams, timeoutMs: number): Defin
     identify: async (upstream, signal) => {
       const identity = await upstreams.identify(upstream, gatewayAccount, signal);
       if (!identity.ok) return identity;
-      const { capabilities, instructions } = identity.value;
-      return ok({ capabilities, instructions: cleanInstructions(instructions) });
+      const { hop, capabilities, instructions } = identity.value;
+      return ok({ era: hop.era, capabilities, instructions: cleanInstructions(instructions) });
     },
     page: async ({ upstream, kind, cursor, signal }) => {
       const { method, key } = lists[kind];
@@ -161,10 +166,19 @@ function anyOf(globs: readonly string[] | undefined): Matches | undefined {
 export function upstreamOptions(config: Config): Record<string, UpstreamOptions> {
   return Object.fromEntries(
     Object.entries(config.upstreams).map(([name, upstream]) => {
-      const { url, era, addresses, connectionsMax, queueMax, timeouts } = upstream;
+      const { url, era, addresses, connectionsMax, queueMax, timeouts, breaker } = upstream;
       return [
         name,
-        { url, era, addresses, connectionsMax, queueMax, timeouts, credential: credentialOf(upstream.credential) },
+        {
+          url,
+          era,
+          addresses,
+          connectionsMax,
+          queueMax,
+          timeouts,
+          breaker,
+          credential: credentialOf(upstream.credential),
+        },
       ];
     }),
   );

@@ -18,10 +18,14 @@ export function openStore(
   config: Config,
   log: Log,
   metrics: Metrics,
-): { store: Store; streams: RedisStore["streams"] | undefined } {
+): { store: Store; streams: RedisStore["streams"] | undefined; connection: RedisStore["connection"] | undefined } {
   const { memoryStoreEntriesMax, storeCommandTimeoutMs } = config.limits;
   if (config.store.kind === "memory")
-    return { store: createMemoryStore({ now: Date.now, entriesMax: memoryStoreEntriesMax }), streams: undefined };
+    return {
+      store: createMemoryStore({ now: Date.now, entriesMax: memoryStoreEntriesMax }),
+      streams: undefined,
+      connection: undefined,
+    };
   const store = createRedisStore({
     url: config.store.url.reveal(),
     commandTimeoutMs: storeCommandTimeoutMs,
@@ -30,7 +34,7 @@ export function openStore(
       log.warn("store.failed", { failure });
     },
   });
-  return { store, streams: store.streams };
+  return { store, streams: store.streams, connection: store.connection };
 }
 
 export async function openEvidence(of: {

@@ -7,6 +7,7 @@ import type { AuthServer } from "./authserver/create.ts";
 import type { BuiltInConfig, IssuerConfig } from "./config/types-auth.ts";
 import type { Addresses, Config } from "./config/types.ts";
 import type { SignInPages } from "./edge/public-server.ts";
+import type { Principal } from "./model/principal.ts";
 import { StartRefused } from "./model/start-refused.ts";
 import { ok } from "./model/result.ts";
 import type { Store } from "./store/store.ts";
@@ -19,6 +20,8 @@ export interface SignIn {
   readonly pages: SignInPages | undefined;
   /** The issuer identifier behind a configured alias; the empty string where nobody signs in. */
   issuerOf(alias: string | undefined): string;
+  /** Who is told of everybody that is turned away because they are on the deny list; one listener. */
+  whenSubjectDenied(listener: (principal: Principal) => void): void;
 }
 
 /** Joins issuers, keys and the built-in authorization server to the one verifier. */
@@ -26,22 +29,29 @@ export async function createSignIn(of: { config: Config; store: Store; log: Log 
   const { auth } = of.config;
   if (auth.kind === "none") {
     const everybody = ok(anonymousPrincipal);
-    return { authenticate: () => everybody, pages: undefined, issuerOf: () => "" };
+    return { authenticate: () => everybody, pages: undefined, issuerOf: () => "", whenSubjectDenied: () => undefined };
   }
   const pages = auth.builtIn === undefined ? undefined : await openAuthServer(of, auth.builtIn);
   const external = auth.issuers.map((issuer) => externalIssuer(of.config, issuer));
   const issuers =
     pages === undefined || auth.builtIn === undefined ? external : [...external, ownIssuer(auth.builtIn, pages)];
+  let told: (principal: Principal) => void = () => undefined;
   const authenticator = createAuthenticator({
     issuers,
     fetch: fetchFrom(of.config, "public"),
     denyList: of.store,
     limits: of.config.limits,
+    onSubjectDenied: (principal) => {
+      told(principal);
+    },
   });
   return {
     authenticate: (request) => authenticator.authenticate(request),
     pages,
     issuerOf: (alias) => issuers.find((issuer) => issuer.alias === alias)?.issuer ?? "",
+    whenSubjectDenied: (listener) => {
+      told = listener;
+    },
   };
 }
 

@@ -25,12 +25,19 @@ import type { Sessions } from "./session/sessions.ts";
 import type { RedisStore } from "./store/redis.ts";
 import { keyFrom, openEvidence, openSessions, openStore } from "./compose-keeping.ts";
 import type { ItemKind } from "./model/item.ts";
+import { itemDeadlines } from "./compose-deadlines.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createUpstreams } from "./upstream/create.ts";
 import type { Upstreams } from "./upstream/port.ts";
 import { createSignIn, type SignIn } from "./compose-sign-in.ts";
 import { openCatalog, upstreamOptions } from "./compose-catalog.ts";
+import { addFiles, fileColumn, openFileRoutes } from "./compose-files.ts";
+import { openAsking } from "./compose-asking.ts";
+import { openClientStreams } from "./compose-streams.ts";
+import { openTasks } from "./compose-tasks.ts";
+import { openCourier, openSealing, openUnderWay, sessionsOfDenied, type OpenUnderWay } from "./compose-crossing.ts";
+import type { ClosableCourier } from "./store/courier-local.ts";
 
 const info = { name: "sallyport", version } as const;
 
@@ -54,6 +61,8 @@ interface Rooms {
   readonly strangers: Strangers;
   readonly signIn: SignIn;
   readonly sessions: Sessions;
+  readonly courier: ClosableCourier;
+  readonly calls: OpenUnderWay;
 }
 
 /**
@@ -73,6 +82,7 @@ export async function startGateway(
   const state = { draining: false };
   const servers = virtualServers(config);
   const gateway = joinGateway(rooms, () => state.draining);
+  rooms.signIn.whenSubjectDenied(sessionsOfDenied({ ...gateway, log }));
   const publicServer = createPublicServer({
     gateway,
     servers,
@@ -80,6 +90,7 @@ export async function startGateway(
     signIn: rooms.signIn.pages,
     limits: config.limits,
   });
+  addFiles(publicServer, { config, gateway, servers });
   const operations = operationsOf(rooms, loaded.digest, () => state.draining);
   await refuseCollisions(rooms, servers);
   const addresses = {
@@ -89,6 +100,7 @@ export async function startGateway(
   log.info("gateway.started", { ...addresses, servers: [...servers.keys()], policy: rooms.policy.digest });
   const drain = async (): Promise<void> => {
     state.draining = true;
+    gateway.clientStreams.close();
     await shutDown(rooms, publicServer, operations);
   };
   return { addresses, drain };
@@ -100,10 +112,10 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
   const metrics = createMetrics({
     servers: Object.keys(config.servers),
     upstreams: Object.keys(config.upstreams),
-    columns,
+    columns: [...columns, fileColumn],
     processMetrics: true,
   });
-  const { store, streams } = openStore(config, log, metrics);
+  const { store, streams, connection } = openStore(config, log, metrics);
   const evidence = await openEvidence({
     config,
     log,
@@ -113,6 +125,8 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
   });
   const upstreams = openUpstreams({ config, log, metrics, store });
   const signIn = await createSignIn({ config, store, log });
+  const sessions = openSessions(config, store);
+  const courier = openCourier({ config, log, metrics, connection });
   return {
     config,
     log,
@@ -125,7 +139,9 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     evidence,
     strangers: createStrangers({ evidence, now: Date.now }),
     signIn,
-    sessions: openSessions(config, store),
+    sessions,
+    courier,
+    calls: openUnderWay({ config, courier, sessions }),
   };
 }
 
@@ -147,6 +163,9 @@ function openUpstreams(of: { config: Config; log: Log; metrics: Metrics; store: 
     limits: of.config.limits,
     log: (_event, facts) => {
       of.log.info("upstream.noted", { what: _event, ...flat(facts) });
+    },
+    onSuspended: (upstream, suspended) => {
+      of.metrics.upstreamSuspended(upstream, suspended);
     },
     observe: ({ upstream, outcome, durationMs }) => {
       const came = outcome === "result" ? "returned" : outcome === "error" ? "failed" : outcome;
@@ -178,6 +197,7 @@ function virtualServers(config: Config): ReadonlyMap<string, VirtualServer> {
           resource,
           metadataUrl,
           minimalScopes: server.scopes.minimal,
+          extensions: server.extensions,
         },
       ];
     }),
@@ -201,7 +221,12 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     limits: config.limits,
     authenticate: rooms.signIn.authenticate,
     sessions: rooms.sessions,
+    courier: rooms.courier,
+    sealing: openSealing(config),
+    underWay: rooms.calls.underWay,
+    asking: openAsking(rooms),
     catalog: rooms.catalog,
+    tasks: openTasks(rooms),
     views: createViews({ ...config.limits, now: Date.now }),
     policy: () => rooms.policy,
     checkers: createCheckers({ validatorsMax: config.limits.schemaValidatorsMax }),
@@ -209,6 +234,8 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     upstreams: rooms.upstreams,
     treatments: treatmentsOf(config),
     slots: createCallSlots(config.limits.callsInFlightPerPrincipalMax),
+    files: openFileRoutes(config),
+    clientStreams: openClientStreams(rooms),
     evidence: rooms.evidence,
     auditRequired: config.audit.mode === "required",
     digest: digester,
@@ -227,9 +254,16 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
 
 function treatmentsOf(config: Config): ReadonlyMap<string, UpstreamTreatment> {
   return new Map(
-    Object.entries(config.upstreams).map(([name, { timeouts, schema }]) => [
+    Object.entries(config.upstreams).map(([name, { timeouts, deadlines, schema, disconnect, requestState }]) => [
       name,
-      { callTimeoutMs: timeouts.callMs, argumentSchemas: schema.arguments, resultSchemas: schema.results },
+      {
+        callTimeoutMs: timeouts.callMs,
+        deadlines: itemDeadlines(deadlines),
+        argumentSchemas: schema.arguments,
+        resultSchemas: schema.results,
+        disconnect,
+        stateSingleUse: requestState.singleUse,
+      },
     ]),
   );
 }
@@ -283,6 +317,8 @@ async function shutDown(rooms: Rooms, ...servers: readonly FastifyInstance[]): P
   await rooms.upstreams.close();
   rooms.strangers.close();
   await rooms.evidence.close();
+  rooms.calls.close();
+  await rooms.courier.close();
   await rooms.store.close();
   rooms.log.flush();
 }

@@ -1,9 +1,31 @@
+import type { ClientFeature } from "../model/client-feature.ts";
 import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
 import type { ItemKind } from "../model/item.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { RefusalCode, Fact } from "../model/refusal.ts";
+
+/**
+ * What became of a request to the client. Never put before it: `denied` by policy, `unsupported` by the client,
+ * `malformed`, `undeliverable` for want of a stream, a place to wait or the store. Put before it: `answered` (of
+ * elicitation: `accepted`, `declined`, `cancelled`), `failed` with the client's own error, `unfit` where the answer was
+ * none, `timed-out`, `withdrawn` when nobody waited any more. `offered`: the client may come back with the answer.
+ */
+export type AskedOutcome =
+  | "denied"
+  | "unsupported"
+  | "malformed"
+  | "undeliverable"
+  | "answered"
+  | "accepted"
+  | "declined"
+  | "cancelled"
+  | "failed"
+  | "unfit"
+  | "timed-out"
+  | "withdrawn"
+  | "offered";
 
 /** One fact. Structure, never content: no tokens, no bodies, no upstream text. */
 export interface AuditEvent {
@@ -25,6 +47,7 @@ export interface AuditEvent {
     | "refused"
     | "unknown"
     | "session"
+    | "asked"
     | "noticed"
     | "strangers"
     | "administration";
@@ -67,6 +90,12 @@ export interface AuditEvent {
   readonly read?: JsonObject;
   /** For `listed`: how many items were shown, of how many. */
   readonly listed?: { readonly shown: number; readonly known: number };
+  /** For `asked`: what an upstream asked of the client behind the event's exchange, and what became of that. */
+  readonly asked?: {
+    readonly feature: ClientFeature | "unknown";
+    readonly outcome: AskedOutcome;
+    readonly upstream: string;
+  };
   /** For `strangers`: refusals before authentication, per code, address prefix and minute. */
   readonly strangers?: { readonly addressPrefix: string; readonly count: number };
   /** For `administration`: a sink has missed this many events since it last reported. */

@@ -51,6 +51,7 @@ function inOrder(draft: AuditDraft, place: Place): Members {
   return {
     argumentsBytes: draft.argumentsBytes,
     argumentsDigest: draft.argumentsDigest,
+    asked: draft.asked,
     at: place.at,
     client: draft.client,
     decision: draft.decision,

@@ -1,7 +1,7 @@
 import type { Limits } from "../model/limits.ts";
 import type { Principal } from "../model/principal.ts";
 import { ok } from "../model/result.ts";
-import type { Result } from "../model/result.ts";
+import type { Refused, Result } from "../model/result.ts";
 import { readBearer } from "./bearer.ts";
 import { denyDigest, refuseDenied, sha256 } from "./deny-list.ts";
 import { keysOf } from "./key-source.ts";
@@ -25,6 +25,8 @@ export interface AuthenticatorOptions {
   readonly fetch: GuardedFetch;
   readonly denyList: DenyList;
   readonly limits: AuthLimits;
+  /** Called whenever somebody is turned away because they, and not one token of theirs, are denied. */
+  readonly onSubjectDenied?: (principal: Principal) => void;
 }
 
 export interface AuthenticationRequest {
@@ -74,7 +76,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   function unlessDenied({ principal, denyDigest: digest }: RememberedToken): ReturnType<Authenticator["authenticate"]> {
     const denied = refuseDenied(denyList, principal, digest);
-    if (denied instanceof Promise) return denied.then((refused) => refused ?? ok(principal));
+    if (denied instanceof Promise) return denied.then((refused) => concluded(principal, refused));
+    return concluded(principal, denied);
+  }
+
+  function concluded(principal: Principal, denied: Refused | undefined): Result<Principal> {
+    if (denied?.refusal.facts["denied"] === "subject") options.onSubjectDenied?.(principal);
     return denied ?? ok(principal);
   }
 

@@ -22,6 +22,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["refused", "was refused"],
   ["unknown", "got no certain outcome of"],
   ["session", "opened or ended a session for"],
+  ["asked", "was to be asked for input during"],
   ["noticed", "noticed something in"],
   ["strangers", "were refused before anybody was known"],
   ["administration", "was told by the gateway itself"],
@@ -64,6 +65,7 @@ function details(event: JsonObject): string[] {
     standingOf(event),
     refusalOf(readOwn(event, "refusal")),
     listedOf(readOwn(event, "listed")),
+    askedOf(readOwn(event, "asked")),
     strangersOf(readOwn(event, "strangers")),
     lossOf(readOwn(event, "loss")),
     timesOf(event),
@@ -129,6 +131,29 @@ function refusalOf(refusal: Json | undefined): string {
 function listedOf(listed: Json | undefined): string {
   if (!isJsonObject(listed)) return "";
   return `${numberOf(listed, "shown")} of ${numberOf(listed, "known")} items were shown.`;
+}
+
+/** How a request of an upstream to the client ended, in words (see `AskedOutcome`). */
+const askedEndings: ReadonlyMap<string, string> = new Map([
+  ["denied", "policy did not let it ask"],
+  ["unsupported", "the client had not said that it can do that"],
+  ["malformed", "the request had no shape that can be shown"],
+  ["undeliverable", "there was no way to the client"],
+  ["answered", "the client answered"],
+  ["accepted", "the person accepted"],
+  ["declined", "the person declined"],
+  ["cancelled", "the person closed it without an answer"],
+  ["failed", "the client answered with an error"],
+  ["unfit", "the client answered something else"],
+  ["timed-out", "nobody answered in time"],
+  ["withdrawn", "nobody waited any more"],
+  ["offered", "the client was told, and may come back with the answer"],
+]);
+
+function askedOf(asked: Json | undefined): string {
+  if (!isJsonObject(asked)) return "";
+  const outcome = text(asked, "outcome");
+  return `${text(asked, "upstream")} asked for ${text(asked, "feature")}: ${askedEndings.get(outcome) ?? outcome}.`;
 }
 
 function strangersOf(strangers: Json | undefined): string {

@@ -1,5 +1,5 @@
 import { limits } from "../model/limits.ts";
-import type { Addresses, LogLevel, Strictness, UpstreamTimeouts } from "./types.ts";
+import type { Addresses, BreakerConfig, Disconnect, LogLevel, Strictness, UpstreamTimeouts } from "./types.ts";
 
 interface Defaults {
   readonly listen: { readonly host: string; readonly port: number };
@@ -14,7 +14,10 @@ interface Defaults {
   readonly timeouts: UpstreamTimeouts;
   readonly connectionsMax: number;
   readonly queueMax: number;
+  readonly breaker: BreakerConfig;
   readonly strictness: Strictness;
+  readonly disconnect: Disconnect;
+  readonly stateSingleUse: boolean;
   readonly contentResults: "clean";
   readonly auditMode: "required";
   readonly auditFile: string;
@@ -42,7 +45,14 @@ export const defaults: Defaults = {
   },
   connectionsMax: limits.upstreamConnectionsMax,
   queueMax: limits.upstreamQueueMax,
+  breaker: {
+    failures: limits.upstreamFailuresMax,
+    windowMs: limits.upstreamFailureWindowMs,
+    pauseMs: limits.upstreamSuspensionMs,
+  },
   strictness: "enforce",
+  disconnect: "continue",
+  stateSingleUse: false,
   contentResults: "clean",
   auditMode: "required",
   auditFile: "sallyport-audit.jsonl",

@@ -1,3 +1,4 @@
+import { uiExtension } from "../model/identifiers.ts";
 import { mapByName } from "./map-by-name.ts";
 import type { RawPatterns, RawServer, RawServerUpstream } from "./raw.ts";
 import type { AuthConfig } from "./types-auth.ts";
@@ -11,6 +12,7 @@ export function fillServer(raw: RawServer, auth: AuthConfig): ServerConfig {
     scopes: { minimal, supported: raw.scopes?.supported ?? minimal },
     upstreams: mapByName(raw.upstreams, fillServerUpstream),
     issuer: raw.issuer ?? advertised(auth),
+    extensions: raw.extensions ?? [uiExtension],
   };
 }
 

@@ -27,6 +27,7 @@ export function fill(raw: RawConfig, path: string, secrets: SecretReader): Confi
   const auth = fillAuth(raw.auth, secrets);
   return {
     publicUrl,
+    filesUrl: raw.filesUrl === undefined ? undefined : originOf(raw.filesUrl),
     listen,
     operations: fillListen(raw.operations, defaults.operations),
     allowedHosts: (raw.allowedHosts ?? hostsOf(publicUrl, listen)).map((host) => host.toLowerCase()),
@@ -58,11 +59,9 @@ function fillKeys(raw: RawKeys, secrets: SecretReader): KeysConfig {
   };
 }
 
-/** What is no URL stays as it is: `publicUrlIsAnOrigin` refuses it with what was written. */
-function originOf(publicUrl: string): string {
-  return publicUrl.endsWith("/") && URL.canParse(publicUrl) && new URL(publicUrl).origin + "/" === publicUrl
-    ? publicUrl.slice(0, -1)
-    : publicUrl;
+/** What is no origin stays as it is: a rule refuses it with what was written. */
+function originOf(url: string): string {
+  return url.endsWith("/") && URL.canParse(url) && new URL(url).origin + "/" === url ? url.slice(0, -1) : url;
 }
 
 function fillListen(raw: RawListen | undefined, standard: Listen): Listen {
@@ -90,10 +89,12 @@ function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): Up
     timeouts: { ...defaults.timeouts, ...raw.timeouts },
     connectionsMax: raw.connectionsMax ?? defaults.connectionsMax,
     queueMax: raw.queueMax ?? defaults.queueMax,
-    schema: {
-      arguments: raw.schema?.arguments ?? defaults.strictness,
-      results: raw.schema?.results ?? defaults.strictness,
-    },
+    deadlines: raw.deadlines ?? [],
+    breaker: { ...defaults.breaker, ...raw.breaker },
+    schema: { arguments: defaults.strictness, results: defaults.strictness, ...raw.schema },
+    disconnect: raw.disconnect ?? defaults.disconnect,
+    requestState: { singleUse: raw.requestState?.singleUse ?? defaults.stateSingleUse },
+    files: raw.files === undefined ? undefined : { bytesMax: limits.fileBytesMax, ...raw.files },
   };
 }
 

@@ -1,7 +1,6 @@
 /** Keys that documents about the gateway mention and this version does not read: refused by name. */
 export const laterKeys: ReadonlyMap<string, string> = new Map([
   ["catalogLock", "the catalog lock"],
-  ["filesUrl", "the passthrough of files"],
   ["presentations", "naming items differently for different principals"],
   ["introspection", "token introspection"],
   ["dpop", "DPoP"],

@@ -1,9 +1,18 @@
 import type { ConfigurableLimit } from "./schema-limits.ts";
-import type { Addresses, LogLevel, Strictness, UpstreamTimeouts } from "./types.ts";
+import type {
+  Addresses,
+  BreakerConfig,
+  Disconnect,
+  ItemDeadlinesConfig,
+  LogLevel,
+  Strictness,
+  UpstreamTimeouts,
+} from "./types.ts";
 
 /** The configuration as its file has it, once `schema.ts` holds: nothing filled in, references unresolved. */
 export interface RawConfig {
   publicUrl: string;
+  filesUrl?: string;
   listen?: RawListen;
   operations?: RawListen;
   allowedHosts?: string[];
@@ -78,7 +87,12 @@ export interface RawUpstream {
   timeouts?: Partial<UpstreamTimeouts>;
   connectionsMax?: number;
   queueMax?: number;
+  deadlines?: ItemDeadlinesConfig[];
+  breaker?: Partial<BreakerConfig>;
   schema?: { arguments?: Strictness; results?: Strictness };
+  disconnect?: Disconnect;
+  requestState?: { singleUse?: boolean };
+  files?: { routes: string[]; types: string[]; bytesMax?: number };
 }
 
 export interface RawServer {
@@ -87,6 +101,7 @@ export interface RawServer {
   scopes?: { minimal?: string[]; supported?: string[] };
   upstreams: Record<string, RawServerUpstream>;
   issuer?: string;
+  extensions?: string[];
 }
 
 export interface RawServerUpstream {

@@ -89,6 +89,20 @@ function isHttpsOrLoopback(text: string): boolean {
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
 }
 
+/** An entry that names no kind, or two, would hold for what nobody reads out of it; one without a time does nothing. */
+export function deadlinesNameOneKind(config: Config): PlacedFault[] {
+  return eachUpstream(config, ({ deadlines }, place) =>
+    deadlines.flatMap((entry, index) => {
+      const kinds = [entry.tool, entry.prompt, entry.resource].filter((pattern) => pattern !== undefined);
+      const times = [entry.callMs, entry.firstByteMs, entry.idleMs].filter((ms) => ms !== undefined);
+      if (kinds.length === 1 && times.length > 0) return [];
+      const expected = "exactly one of tool, prompt and resource, and at least one of callMs, firstByteMs and idleMs";
+      const found = printable(Object.keys(entry).join(", "));
+      return [{ place: [...place, "deadlines", index], found, expected, rule: "deadlinesNameOneKind" }];
+    }),
+  );
+}
+
 function eachUpstream(
   { upstreams }: Config,
   check: (upstream: UpstreamConfig, place: Place) => readonly PlacedFault[],

@@ -2,6 +2,7 @@ import type { PlacedFault } from "./fault.ts";
 import type { RawConfig } from "./raw.ts";
 import * as auth from "./rules-auth.ts";
 import * as builtIn from "./rules-built-in.ts";
+import * as files from "./rules-files.ts";
 import * as keeping from "./rules-keeping.ts";
 import * as publicSide from "./rules-public.ts";
 import * as servers from "./rules-servers.ts";
@@ -37,6 +38,11 @@ export const rules: readonly Rule[] = [
   upstreams.staticHeadersAreNotTheGateways,
   upstreams.headerValuesAreSendable,
   upstreams.credentialIssuersAreHttps,
+  upstreams.deadlinesNameOneKind,
+  files.filesUrlIsAnOrigin,
+  files.filesUrlHasAHostOfItsOwn,
+  files.filesStandApartFromSignInPages,
+  files.fileRoutesAreReachable,
   servers.serverNamesAreNotReserved,
   servers.serversNameKnownUpstreams,
   servers.serversAdvertiseKnownIssuers,

@@ -12,8 +12,15 @@ export type ConfigurableLimit =
   | "sessionIdleMs"
   | "sessionAgeMsMax"
   | "sessionsPerPrincipalMax"
+  | "streamCommentMs"
+  | "streamsPerPrincipalMax"
+  | "streamsMax"
+  | "upstreamSessionIdleMs"
   | "upstreamAnswerBytesMax"
+  | "upstreamStreamsMax"
+  | "upstreamStreamIdleMs"
   | "listPagesMax"
+  | "listItemsPerPageMax"
   | "itemsPerUpstreamMax"
   | "catalogAgeMsMax"
   | "catalogStaleMsMax"
@@ -61,15 +68,47 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
     maximum: 10_000,
     description: "Legacy sessions of one principal, so that none fills the store.",
   },
+  streamCommentMs: {
+    minimum: 250,
+    maximum: 25_000,
+    description:
+      "Milliseconds between two comments on an open stream, and between two looks at whether its client may still have it.",
+  },
+  streamsPerPrincipalMax: {
+    minimum: 1,
+    maximum: 100_000,
+    description: "Streams that one principal may have open on one replica. People behind one service account share it.",
+  },
+  streamsMax: { minimum: 1, maximum: 1_000_000, description: "Streams that may be open on one replica." },
+  upstreamSessionIdleMs: {
+    minimum: 1_000,
+    maximum: 86_400_000,
+    description: "Milliseconds after which a session at an upstream that nobody uses is ended.",
+  },
   upstreamAnswerBytesMax: {
     minimum: 1_024,
     maximum: 104_857_600,
     description: "Bytes of an upstream's answer, after decoding.",
   },
+  upstreamStreamsMax: {
+    minimum: 1,
+    maximum: 65_536,
+    description: "Streams of notifications from one upstream; further ones wait. Calls have connections of their own.",
+  },
+  upstreamStreamIdleMs: {
+    minimum: 1_000,
+    maximum: 86_400_000,
+    description: "Milliseconds of silence after which a stream of notifications is opened anew. Comments end it.",
+  },
   listPagesMax: {
     minimum: 1,
     maximum: 1_000,
     description: "Pages read of an upstream's list; a cursor that never ends stops here.",
+  },
+  listItemsPerPageMax: {
+    minimum: 1,
+    maximum: 100_000,
+    description: "Items of one page of a list towards clients. Some clients never ask for a second page.",
   },
   itemsPerUpstreamMax: { minimum: 1, maximum: 100_000, description: "Items of one kind taken from an upstream." },
   catalogAgeMsMax: {
@@ -119,8 +158,15 @@ export const limitsSchema: SchemaNode = objectOf(
     sessionIdleMs: limit("sessionIdleMs"),
     sessionAgeMsMax: limit("sessionAgeMsMax"),
     sessionsPerPrincipalMax: limit("sessionsPerPrincipalMax"),
+    streamCommentMs: limit("streamCommentMs"),
+    streamsPerPrincipalMax: limit("streamsPerPrincipalMax"),
+    streamsMax: limit("streamsMax"),
+    upstreamSessionIdleMs: limit("upstreamSessionIdleMs"),
     upstreamAnswerBytesMax: limit("upstreamAnswerBytesMax"),
+    upstreamStreamsMax: limit("upstreamStreamsMax"),
+    upstreamStreamIdleMs: limit("upstreamStreamIdleMs"),
     listPagesMax: limit("listPagesMax"),
+    listItemsPerPageMax: limit("listItemsPerPageMax"),
     itemsPerUpstreamMax: limit("itemsPerUpstreamMax"),
     catalogAgeMsMax: limit("catalogAgeMsMax"),
     catalogStaleMsMax: limit("catalogStaleMsMax"),

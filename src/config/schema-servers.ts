@@ -1,3 +1,4 @@
+import { uiExtension } from "../model/identifiers.ts";
 import { mapOf, name, objectOf, scopes } from "./schema-common.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
@@ -106,6 +107,15 @@ const server: SchemaNode = objectOf(
     issuer: {
       ...name,
       description: "Alias of the issuer that this server's metadata names. Absent: the built-in one, else the first.",
+    },
+    extensions: {
+      type: "array",
+      items: { type: "string", pattern: "^[A-Za-z0-9.-]{1,128}/[A-Za-z0-9._-]{1,128}$" },
+      uniqueItems: true,
+      maxItems: 100,
+      default: [uiExtension],
+      description:
+        "Extensions that clients and upstreams may tell each other of. The gateway carries what stands in `_meta`, results and resources, and no methods of an extension. MCP Apps need no more; tasks are carried by themselves and need no entry.",
     },
   },
   { required: ["upstreams"] },

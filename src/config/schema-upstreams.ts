@@ -1,3 +1,4 @@
+import { limits } from "../model/limits.ts";
 import { defaults } from "./defaults.ts";
 import { addresses, integer, mapOf, name, objectOf, scopes, secret, url } from "./schema-common.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -48,6 +49,57 @@ function timeout(key: keyof typeof defaults.timeouts, description: string): Sche
   return integer({ minimum: 10, maximum: 3_600_000, default: defaults.timeouts[key], description });
 }
 
+const pattern: SchemaNode = { type: "string", minLength: 1, maxLength: 1_024 };
+
+function itemTimeout(description: string): SchemaNode {
+  return { type: "integer", minimum: 10, maximum: 86_400_000, description };
+}
+
+const deadlines: SchemaNode = {
+  type: "array",
+  maxItems: 200,
+  default: [],
+  description:
+    "Deadlines of single items, in place of those in `timeouts`: the first entry that names an item holds for it. What an entry leaves out stays as it is for the upstream.",
+  items: objectOf({
+    tool: { ...pattern, description: "Tools, by original name; `*` stands for any characters but `/`." },
+    prompt: { ...pattern, description: "Prompts, by original name." },
+    resource: {
+      ...pattern,
+      description: "Resources by URI and templates by pattern; `**` as the last segment stands for one or more.",
+    },
+    callMs: itemTimeout("Milliseconds for a call as a whole. Progress does not extend it."),
+    firstByteMs: itemTimeout("Milliseconds to the first byte of the answer: for a tool that is silent while it works."),
+    idleMs: itemTimeout("Milliseconds between two bytes of an answer. Progress and comments extend it."),
+  }),
+};
+
+const breaker: SchemaNode = objectOf(
+  {
+    failures: integer({
+      minimum: 0,
+      maximum: 1_000,
+      default: defaults.breaker.failures,
+      description:
+        "Failures in a row after which calls are refused at once. `0`: never. What calls come to, such as a tool's `isError`, is no failure.",
+    }),
+    windowMs: integer({
+      minimum: 1_000,
+      maximum: 3_600_000,
+      default: defaults.breaker.windowMs,
+      description: "Milliseconds within which they must fall. Two unlucky calls a day apart say nothing.",
+    }),
+    pauseMs: integer({
+      minimum: 100,
+      maximum: 60_000,
+      default: defaults.breaker.pauseMs,
+      description:
+        "Milliseconds until one call is let through to find out, at first; after each further failure up to twice as long, at most a minute.",
+    }),
+  },
+  { description: "Leaves an upstream alone that fails again and again. Other upstreams go on." },
+);
+
 function strictness(subject: string, why: string): SchemaNode {
   return {
     type: "string",
@@ -56,6 +108,41 @@ function strictness(subject: string, why: string): SchemaNode {
     description: `What becomes of ${subject} that the schema refuses: refused, passed with a finding, or not checked. ${why}`,
   };
 }
+
+const files: SchemaNode = objectOf(
+  {
+    routes: {
+      type: "array",
+      items: { type: "string", pattern: "^(?:/[A-Za-z0-9._~!$&'()*+,=:@-]{1,255}){1,32}$" },
+      uniqueItems: true,
+      minItems: 1,
+      maxItems: 100,
+      description:
+        "Paths at the upstream's origin, from the root. `*` stands for any characters but `/`, `**` as the last segment for one or more segments.",
+      examples: [["/reports/*"]],
+    },
+    types: {
+      type: "array",
+      items: { type: "string", pattern: "^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$" },
+      uniqueItems: true,
+      minItems: 1,
+      maxItems: 100,
+      description: "Media types delivered, without parameters. A file of any other type is refused.",
+      examples: [["application/pdf", "text/csv"]],
+    },
+    bytesMax: integer({
+      minimum: 1,
+      maximum: 10_737_418_240,
+      default: limits.fileBytesMax,
+      description: "Bytes of the largest file delivered. Enough for reports and images.",
+    }),
+  },
+  {
+    required: ["routes", "types"],
+    description:
+      "Files that results link to, fetched through the gateway under `{filesUrl}/files/{server}/{upstream}/`. Absent: none is.",
+  },
+);
 
 const upstream: SchemaNode = objectOf(
   {
@@ -90,6 +177,8 @@ const upstream: SchemaNode = objectOf(
       default: defaults.queueMax,
       description: "Calls that wait for a connection; further ones are refused at once instead of piling up.",
     }),
+    deadlines,
+    breaker,
     schema: objectOf(
       {
         arguments: strictness("arguments", "Enforced, since an upstream that checks nothing relies on it."),
@@ -97,6 +186,25 @@ const upstream: SchemaNode = objectOf(
       },
       { description: "How strictly the upstream's own schemas are held." },
     ),
+    disconnect: {
+      type: "string",
+      enum: ["cancel", "continue"],
+      default: defaults.disconnect,
+      description:
+        "What becomes of a call whose legacy client loses its connection. `continue` as the specification says: the client did not cancel it. `cancel` for tools that are costly and may be stopped. Modern clients always cancel by closing.",
+    },
+    requestState: objectOf(
+      {
+        singleUse: {
+          type: "boolean",
+          default: defaults.stateSingleUse,
+          description:
+            "Whether a state that this upstream gives a client while it asks for input resumes one call only. It is bound to principal, item and arguments and to a quarter of an hour in any case; set this for an upstream where carrying out the same step twice does harm. A client that repeats a lost retry is then refused.",
+        },
+      },
+      { description: "How the state is treated that a modern upstream gives a client to come back with." },
+    ),
+    files,
   },
   { required: ["url"] },
 );

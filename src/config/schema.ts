@@ -97,7 +97,7 @@ const keys: SchemaNode = objectOf(
     session: {
       ...secret,
       description:
-        "Keys the MAC on session records; at least 32 bytes. Absent: a key of this process. Required with a Redis store.",
+        "Keys the MAC on session records, and what seals cursors, request states, task ids and messages between replicas; at least 32 bytes. Absent: a key of this process. Required with a Redis store.",
     },
     sessionPrevious: {
       type: "array",
@@ -125,6 +125,12 @@ export const configSchema: SchemaNode = {
         description:
           "The origin under which clients reach the gateway; https, or http on this machine. Every published URL begins with it, and none is made from what a request says.",
         examples: ["https://mcp.example.com"],
+      },
+      filesUrl: {
+        ...url,
+        description:
+          "The origin under which files of upstreams are fetched; https, or http on this machine, with a host of its own. Nothing else is served there, and files nowhere else. Absent: `publicUrl`, which is refused where the built-in authorization server has its pages.",
+        examples: ["https://files.example.net"],
       },
       listen: listen("listen", "Where clients connect. TLS is terminated in front."),
       operations: listen("operations", "Where health, readiness and metrics are. They ask for no credential."),

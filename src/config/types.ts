@@ -11,6 +11,8 @@ import type { Secret } from "./secret.ts";
 export interface Config {
   /** An origin: no path, no trailing slash. All published URLs begin with it (design, decision 10). */
   readonly publicUrl: string;
+  /** An origin too; undefined: files are served under `publicUrl`. */
+  readonly filesUrl: string | undefined;
   readonly listen: Listen;
   readonly operations: Listen;
   /** Lower-case `host` or `host:port`, as a `Host` header carries them. */
@@ -51,7 +53,44 @@ export interface UpstreamConfig {
   readonly timeouts: UpstreamTimeouts;
   readonly connectionsMax: number;
   readonly queueMax: number;
+  readonly deadlines: readonly ItemDeadlinesConfig[];
+  readonly breaker: BreakerConfig;
   readonly schema: { readonly arguments: Strictness; readonly results: Strictness };
+  readonly disconnect: Disconnect;
+  /** Of a modern upstream: whether a state that it gives a client resumes one call only. */
+  readonly requestState: { readonly singleUse: boolean };
+  readonly files: FilesConfig | undefined;
+}
+
+/** What of an upstream's origin may be fetched as a file. */
+export interface FilesConfig {
+  /** Globs over paths, from the root. */
+  readonly routes: readonly string[];
+  /** Lower-case media types without parameters. */
+  readonly types: readonly string[];
+  readonly bytesMax: number;
+}
+
+/** What becomes of the calls of a legacy client that loses its connection. */
+export type Disconnect = "cancel" | "continue";
+
+/** Deadlines of some items, in place of the upstream's own. Exactly one of `tool`, `prompt` and `resource` is there. */
+export interface ItemDeadlinesConfig {
+  /** Globs over original names or URIs. */
+  readonly tool?: string;
+  readonly prompt?: string;
+  readonly resource?: string;
+  readonly callMs?: number;
+  readonly firstByteMs?: number;
+  readonly idleMs?: number;
+}
+
+/** When an upstream that fails is left alone, and for how long. */
+export interface BreakerConfig {
+  /** Consecutive failures; 0: never. */
+  readonly failures: number;
+  readonly windowMs: number;
+  readonly pauseMs: number;
 }
 
 export type Strictness = "enforce" | "warn" | "off";
@@ -85,6 +124,8 @@ export interface ServerConfig {
   readonly upstreams: ByName<ServerUpstreamConfig>;
   /** Alias of the issuer that this server's metadata names; undefined only without authentication. */
   readonly issuer: string | undefined;
+  /** Extensions that clients and upstreams may tell each other of. */
+  readonly extensions: readonly string[];
 }
 
 /** How one upstream shows at one server. Keys and patterns are the upstream's own names. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Limits } from "../model/limits.ts";
 import type { McpHeaders } from "../protocol/classify.ts";
 import { accepts } from "../protocol/media-type.ts";
-import type { Arrival, ClientStream } from "../gateway/exchange.ts";
+import type { Arrival, ClientStream, ListeningStream } from "../gateway/exchange.ts";
 import type { VirtualServer } from "../gateway/gateway.ts";
 import { clientGone } from "./client-gone.ts";
 import { readBody } from "./read-body.ts";
@@ -11,7 +11,7 @@ import { readBody } from "./read-body.ts";
 export function arrivalOf(
   req: IncomingMessage,
   res: ServerResponse,
-  about: { server: VirtualServer; limits: Limits; stream: () => ClientStream },
+  about: { server: VirtualServer; limits: Limits; stream: () => ClientStream; listen: () => ListeningStream },
 ): Arrival {
   const raw = readRawHeaders(req.rawHeaders);
   const headers = headersOf(req, raw.repeated);
@@ -25,6 +25,8 @@ export function arrivalOf(
     gone: clientGone(res),
     readBody: () => readBody(req, about.limits),
     stream: () => (accepts(req.headers.accept, "text/event-stream") ? about.stream() : undefined),
+    // Nothing is left to open for a client that is gone.
+    listen: () => (accepts(req.headers.accept, "text/event-stream") && !res.destroyed ? about.listen() : undefined),
   };
 }
 

@@ -5,6 +5,7 @@ import { sseComment, sseEvent } from "../protocol/sse.ts";
 export interface AnswerStream extends ClientStream {
   /** True once a message was sent: the answer can no longer be anything but the stream's last event. */
   readonly opened: boolean;
+  /** Ends the stream, after a last message where there is one. */
   finish(answer: string): void;
 }
 
@@ -43,13 +44,14 @@ export function createAnswerStream(
     },
     finish: (answer) => {
       clearInterval(comments);
-      res.end(sseEvent(answer));
+      if (answer === "") res.end();
+      else res.end(sseEvent(answer));
     },
   };
 }
 
 /** Proxies must hand on each event as it comes. */
-const streamHeaders: Readonly<Record<string, string>> = {
+export const streamHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",

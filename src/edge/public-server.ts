@@ -6,10 +6,12 @@ import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import type { Gateway, VirtualServer } from "../gateway/gateway.ts";
+import type { ClientStream, ListeningStream } from "../gateway/exchange.ts";
 import { handle } from "../gateway/handle.ts";
 import { answerStranger, type Answer } from "../gateway/wire-answer.ts";
 import { arrivalOf } from "./arrival.ts";
 import { createAnswerStream, type AnswerStream } from "./client-stream.ts";
+import { createListeningStream, type OpenListeningStream } from "./listening-stream.ts";
 import { crossOriginHeaders, preflightHeaders } from "./cross-origin.ts";
 import { rawRefusal } from "./raw-refusal.ts";
 import { interruptBody } from "./read-body.ts";
@@ -114,12 +116,18 @@ function endpoint(options: PublicServerOptions): Handler {
     }
     reply.hijack();
     const extra = crossOriginHeaders(options.gateway.allowedOrigins, request.headers.origin);
-    let opening: AnswerStream | undefined;
-    const stream = (): AnswerStream => (opening ??= createAnswerStream(reply.raw, extra, options.limits));
-    const arrival = arrivalOf(request.raw, reply.raw, { server, limits: options.limits, stream });
+    let opening: AnswerStream | OpenListeningStream | undefined;
+    const { limits } = options;
+    const stream = (): ClientStream => (opening ??= createAnswerStream(reply.raw, extra, limits));
+    const listen = (): ListeningStream => {
+      const listening = createListeningStream(reply.raw, extra, limits);
+      opening = listening;
+      return listening;
+    };
+    const arrival = arrivalOf(request.raw, reply.raw, { server, limits, stream, listen });
     void handle(arrival, options.gateway).then((answer) => {
       if (opening?.opened === true) {
-        opening.finish(answer.body?.toString() ?? "");
+        opening.finish(answer.endsStream === true ? "" : (answer.body?.toString() ?? ""));
         return;
       }
       // A connection kept alive would keep a gateway from stopping that has nothing left to do.

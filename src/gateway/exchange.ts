@@ -1,7 +1,8 @@
-import type { Cancellation } from "../model/cancellation.ts";
+import { neverCancelled, type Cancellation } from "../model/cancellation.ts";
 import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Json, JsonObject } from "../model/json.ts";
+import type { LogLevel } from "../model/log-level.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Result } from "../model/result.ts";
@@ -12,6 +13,8 @@ import type { Hop, OnAccountOf } from "../upstream/port.ts";
 import type { Entry } from "../catalog/table.ts";
 import type { View, WrittenText } from "../catalog/views.ts";
 import type { VirtualServer } from "./gateway.ts";
+import type { CallUnderWay } from "./under-way.ts";
+import type { TaskMatter } from "./tasks/task-matter.ts";
 
 /** One HTTP request as the edge hands it over. The body is not read yet. */
 export interface Arrival {
@@ -28,6 +31,16 @@ export interface Arrival {
   readonly readBody: () => Promise<Result<Uint8Array>>;
   /** The answer's event stream, for messages before the answer; undefined for a client that takes none. */
   readonly stream: () => ClientStream | undefined;
+  /** Opens the answer at once as a stream that stays open until one side ends it; undefined for a client that takes none. */
+  readonly listen: () => ListeningStream | undefined;
+}
+
+/** A stream that is the whole answer. */
+export interface ListeningStream {
+  /** One JSON-RPC message. False when the client is gone or reads too slowly to take another. */
+  send(message: string): boolean;
+  /** A sign of life, so that no hop takes a silent stream for a dead one. */
+  comment(): void;
 }
 
 /** Messages to the client while its request is under way. The first one settles that the answer is a stream. */
@@ -65,7 +78,15 @@ export interface Exchange {
   decision: Decision | undefined;
   /** The arguments that the decision read, as evidence keeps them. Set by whoever records first. */
   fieldsRead: JsonObject | undefined;
+  /** What a modern client resumes a call with: its answers, and the state of the upstream as the upstream gave it. */
+  input: { readonly responses: JsonObject | undefined; readonly state: string | undefined } | undefined;
   release: (() => void) | undefined;
+  /** Least severity of log messages that the client wants to be told of during this call; undefined: it did not say. */
+  logLevel: LogLevel | undefined;
+  /** Aborted when nobody waits for the call any more: it was cancelled, or the client left where leaving cancels. */
+  cancellation: Cancellation;
+  /** A legacy session's call, so that its client can cancel it. */
+  underWay: CallUnderWay | undefined;
   account: OnAccountOf | undefined;
   hop: Hop | undefined;
   upstreamMs: number | undefined;
@@ -74,6 +95,10 @@ export interface Exchange {
   error: RpcError | undefined;
   resultText: (Pick<WrittenText, "text"> & Partial<WrittenText>) | undefined;
   resultBytes: number | undefined;
+  /** The result is no result of the method: it asks the client to come back with input (2026-07-28, MRTR). */
+  asksInput: boolean;
+  /** What the exchange has to do with a task. */
+  task: TaskMatter | undefined;
   listed: { readonly shown: number; readonly known: number } | undefined;
   outcome: Outcome;
   findings: Finding[];
@@ -96,7 +121,11 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     argumentsNoted: undefined,
     decision: undefined,
     fieldsRead: undefined,
+    input: undefined,
     release: undefined,
+    logLevel: undefined,
+    cancellation: neverCancelled,
+    underWay: undefined,
     account: undefined,
     hop: undefined,
     upstreamMs: undefined,
@@ -104,6 +133,8 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     error: undefined,
     resultText: undefined,
     resultBytes: undefined,
+    asksInput: false,
+    task: undefined,
     listed: undefined,
     outcome: "returned",
     findings: [],

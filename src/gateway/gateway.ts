@@ -2,6 +2,8 @@ import type { Evidence } from "../audit/port.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Views } from "../catalog/views.ts";
+import type { ItemIdentity } from "../model/item.ts";
+import type { Courier } from "../model/courier.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { Fact, RefusalCode } from "../model/refusal.ts";
 import type { Limits } from "../model/limits.ts";
@@ -9,6 +11,13 @@ import type { Policy } from "../policy/compile.ts";
 import type { Checkers } from "../schema/checker.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Upstreams } from "../upstream/port.ts";
+import type { ClientStreams } from "./streams/client-streams.ts";
+import type { Asking } from "./asking/asking.ts";
+import type { ItemDeadlines } from "./deadlines.ts";
+import type { FileRoutes } from "./files/file-routes.ts";
+import type { Sealing } from "./sealing.ts";
+import type { UnderWay } from "./under-way.ts";
+import type { TaskBook } from "./tasks/task-book.ts";
 
 /** A virtual server as the journey needs it. */
 export interface VirtualServer {
@@ -19,6 +28,8 @@ export interface VirtualServer {
   readonly resource: string;
   readonly metadataUrl: string;
   readonly minimalScopes: readonly string[];
+  /** Extensions that are declared across the gateway. */
+  readonly extensions: readonly string[];
 }
 
 export type SchemaMode = "enforce" | "warn" | "off";
@@ -26,8 +37,14 @@ export type SchemaMode = "enforce" | "warn" | "off";
 /** How one upstream's calls are treated. */
 export interface UpstreamTreatment {
   readonly callTimeoutMs: number;
+  /** Of single items; undefined for one that has none of its own. */
+  readonly deadlines: (item: Pick<ItemIdentity, "kind" | "name">) => ItemDeadlines | undefined;
   readonly argumentSchemas: SchemaMode;
   readonly resultSchemas: SchemaMode;
+  /** Whether a legacy client that loses its connection cancels its calls. */
+  readonly disconnect: "cancel" | "continue";
+  /** A request state of this upstream resumes one call, once. */
+  readonly stateSingleUse: boolean;
 }
 
 /** What an exchange came to, for metrics. Labels come from configuration and closed lists alone. */
@@ -48,6 +65,9 @@ export interface Gateway {
   readonly limits: Limits;
   readonly authenticate: Authenticator["authenticate"];
   readonly sessions: Sessions;
+  readonly courier: Courier;
+  readonly sealing: Sealing;
+  readonly underWay: UnderWay;
   readonly catalog: Catalog;
   readonly views: Views;
   readonly policy: () => Policy;
@@ -57,6 +77,11 @@ export interface Gateway {
   readonly upstreams: Upstreams;
   readonly treatments: ReadonlyMap<string, UpstreamTreatment>;
   readonly slots: CallSlots;
+  /** Paths of upstreams that are fetched as files; links to them in results get their public address. */
+  readonly files: FileRoutes;
+  readonly clientStreams: ClientStreams;
+  readonly asking: Asking;
+  readonly tasks: TaskBook;
   readonly evidence: Evidence;
   readonly auditRequired: boolean;
   readonly digest: (text: string) => { readonly digest: string; readonly key: string };

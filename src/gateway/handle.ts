@@ -25,8 +25,20 @@ export async function handle(arrival: Arrival, g: Gateway): Promise<Answer> {
 }
 
 function conclude(x: Exchange, g: Gateway, refusal: Refusal | undefined): Answer {
-  const final = recordOutcome(x, g, refusal);
-  return final === undefined ? success(x) : answerRefusal(final, contextOf(x));
+  const final = recordOutcome(x, g, afterCancellation(x, refusal));
+  if (final === undefined) return success(x);
+  const answer = answerRefusal(final, contextOf(x));
+  return final.code === "CALL_CANCELLED" ? { ...answer, endsStream: true } : answer;
+}
+
+/**
+ * Whoever cancelled a call gets no result any more: on an event stream nothing at all (2025-11-25, utilities,
+ * "Cancellation"), otherwise an error, as the HTTP request needs an answer.
+ */
+function afterCancellation(x: Exchange, refusal: Refusal | undefined): Refusal | undefined {
+  if (x.underWay?.cancelled !== true) return refusal;
+  if (x.outcome === "returned") x.outcome = "unknown";
+  return refuse("CALL_CANCELLED", refusal === undefined ? {} : { then: refusal.code }).refusal;
 }
 
 /**
@@ -54,16 +66,18 @@ async function batchRefusal(x: Exchange, g: Gateway, elements: readonly Json[]):
 }
 
 async function handleElement(parent: Exchange, g: Gateway, element: Json): Promise<string | undefined> {
-  // The answers of a batch come as one array, so its elements have no stream.
-  const x = beginExchange({ ...parent.arrival, stream: () => undefined }, g.ref(), g.now());
+  // The answers of a batch come as one array, so its elements have no streams.
+  const x = beginExchange({ ...parent.arrival, ...noStreams }, g.ref(), g.now());
   x.principal = parent.principal;
   x.body = element;
   const misplaced = isMisplaced(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
-  const refusal = recordOutcome(x, g, misplaced ?? (await walkElement(x, g)));
+  const refusal = recordOutcome(x, g, afterCancellation(x, misplaced ?? (await walkElement(x, g))));
   if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x)));
   const id = requestIdOf(x);
   return id === undefined ? undefined : textOf(x, id);
 }
+
+const noStreams: Pick<Arrival, "stream" | "listen"> = { stream: () => undefined, listen: () => undefined };
 
 /** No batch within a batch, and no `initialize`: its session id would have no header to travel in (2025-03-26, lifecycle). */
 function isMisplaced(element: Json): boolean {
@@ -111,6 +125,7 @@ function contextOf(x: Exchange): RefusalContext {
     method: x.classified === undefined ? undefined : methodOf(x),
     asked: x.target?.asked,
     outcome: x.outcome,
+    asTask: x.task?.is === "wanted",
     resource: { metadataUrl, minimalScopes },
   };
 }

@@ -6,16 +6,29 @@ import { answerHere } from "./steps/answer-here.ts";
 import { applyLimits } from "./steps/apply-limits.ts";
 import { attachCredential } from "./steps/attach-credential.ts";
 import { authenticate } from "./steps/authenticate.ts";
+import { beginCall } from "./steps/begin-call.ts";
 import { checkArguments } from "./steps/check-arguments.ts";
 import { checkResult } from "./steps/check-result.ts";
 import { decideExchange } from "./steps/decide.ts";
 import { forward } from "./steps/forward.ts";
+import { keepSubscription } from "./steps/keep-subscription.ts";
+import { noteUpstream } from "./steps/note-upstream.ts";
+import { openRequestState } from "./steps/open-request-state.ts";
 import { openSession } from "./steps/open-session.ts";
 import { ownSession } from "./steps/own-session.ts";
 import { parseAndClassify } from "./steps/parse-and-classify.ts";
 import { recordIntent } from "./steps/record-intent.ts";
 import { resolveTarget } from "./steps/resolve-target.ts";
+import { rewriteLinks } from "./steps/rewrite-links.ts";
 import { sanitizeResult } from "./steps/sanitize-result.ts";
+import { takeCancellation } from "./steps/take-cancellation.ts";
+import { takeAnswer } from "./steps/take-answer.ts";
+import { serveStream } from "./steps/serve-stream.ts";
+import { admitTask } from "./tasks/admit-task.ts";
+import { answerTaskList } from "./tasks/answer-task-list.ts";
+import { forwardTask } from "./tasks/forward-task.ts";
+import { checkTask, sanitizeTask } from "./tasks/judge-task.ts";
+import { resolveTask } from "./tasks/resolve-task.ts";
 
 /** A step fills in its fields of the exchange, or refuses. */
 export type Step = (x: Exchange, g: Gateway) => Refusal | undefined | Promise<Refusal | undefined>;
@@ -24,9 +37,13 @@ export type Step = (x: Exchange, g: Gateway) => Refusal | undefined | Promise<Re
 export const columns = [
   "legacy initialize",
   "legacy call",
+  "legacy task",
   "legacy notification",
+  "legacy stream",
   "legacy delete",
   "modern call",
+  "modern task",
+  "modern listen",
   "modern notification",
   "modern discover",
 ] as const;
@@ -44,24 +61,40 @@ export interface Row {
  */
 // prettier-ignore
 export const journey: readonly Row[] = [
-  //                     legacy        modern
-  //                     I  C  N  D    C  N  D      I initialize   C call   N notification or response
-  //                                                D legacy: DELETE, modern: server/discover
-  row(admitTransport,   "x  x  x  x    x  x  x"),
-  row(authenticate,     "x  x  x  x    x  x  x"),
-  row(parseAndClassify, "x  x  x  x    x  x  x"),
-  row(ownSession,       ".  x  x  x    .  .  ."),
-  row(resolveTarget,    ".  x  .  .    x  .  ."),
-  row(checkArguments,   ".  x  .  .    x  .  ."),
-  row(decideExchange,   "x  x  x  x    x  x  x"),
-  row(applyLimits,      ".  x  .  .    x  .  ."),
-  row(recordIntent,     ".  x  .  .    x  .  ."),
-  row(attachCredential, ".  x  .  .    x  .  ."),
-  row(forward,          ".  x  .  .    x  .  ."),
-  row(answerHere,       "x  x  x  x    x  x  x"),
-  row(openSession,      "x  .  .  .    .  .  ."),
-  row(sanitizeResult,   ".  x  .  .    x  .  ."),
-  row(checkResult,      ".  x  .  .    x  .  ."),
+  //                     legacy              modern
+  //                     I  C  T  N  S  D    C  T  L  N  D      I initialize   C call   T task
+  //                                                            N notification or response
+  //                                                            S GET stream   L subscriptions/listen
+  //                                                            D legacy: DELETE, modern: server/discover
+  row(admitTransport,   "x  x  x  x  x  x    x  x  x  x  x"),
+  row(authenticate,     "x  x  x  x  x  x    x  x  x  x  x"),
+  row(parseAndClassify, "x  x  x  x  x  x    x  x  x  x  x"),
+  row(ownSession,       ".  x  x  x  x  x    .  .  .  .  ."),
+  row(resolveTarget,    ".  x  .  .  .  .    x  .  .  .  ."),
+  row(resolveTask,      ".  .  x  .  .  .    .  x  .  .  ."),
+  row(admitTask,        ".  x  .  .  .  .    x  .  .  .  ."),
+  row(checkArguments,   ".  x  .  .  .  .    x  .  .  .  ."),
+  row(decideExchange,   "x  x  x  x  x  x    x  x  x  x  x"),
+  row(applyLimits,      ".  x  x  .  .  .    x  x  .  .  ."),
+  row(beginCall,        ".  x  x  .  .  .    x  x  .  .  ."),
+  row(openRequestState, ".  .  .  .  .  .    x  .  .  .  ."),
+  row(recordIntent,     ".  x  x  .  x  .    x  x  x  .  ."),
+  row(attachCredential, ".  x  x  .  .  .    x  x  .  .  ."),
+  row(keepSubscription, ".  x  .  .  .  .    .  .  .  .  ."),
+  row(forward,          ".  x  .  .  .  .    x  .  .  .  ."),
+  row(noteUpstream,     ".  x  .  .  .  .    .  .  .  .  ."),
+  row(forwardTask,      ".  .  x  .  .  .    .  x  .  .  ."),
+  row(answerTaskList,   ".  .  x  .  .  .    .  .  .  .  ."),
+  row(takeAnswer,       ".  .  .  x  .  .    .  .  .  .  ."),
+  row(takeCancellation, ".  .  .  x  .  .    .  .  .  .  ."),
+  row(answerHere,       "x  x  .  x  .  x    x  .  .  x  x"),
+  row(serveStream,      ".  .  .  .  x  .    .  .  x  .  ."),
+  row(openSession,      "x  .  .  .  .  .    .  .  .  .  ."),
+  row(sanitizeResult,   ".  x  .  .  .  .    x  .  .  .  ."),
+  row(sanitizeTask,     ".  .  x  .  .  .    .  x  .  .  ."),
+  row(rewriteLinks,     ".  x  .  .  .  .    x  .  .  .  ."),
+  row(checkResult,      ".  x  .  .  .  .    x  .  .  .  ."),
+  row(checkTask,        ".  .  x  .  .  .    .  x  .  .  ."),
 ];
 
 function row(step: Step, marks: string): Row {

@@ -6,6 +6,7 @@ import type { Era } from "../model/revision.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
 import type { Outcome } from "../model/outcome.ts";
 import { errorMessage, resultMessage } from "../protocol/jsonrpc.ts";
+import { capabilitiesAt } from "../protocol/required-capabilities.ts";
 import { writeJson } from "../protocol/json/write.ts";
 import { wireRules, type WireRule } from "./wire-rules.ts";
 
@@ -14,6 +15,8 @@ export interface Answer<Body extends string | Buffer = string | Buffer> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body | undefined;
+  /** An event stream that is open already ends without the body. */
+  readonly endsStream?: true;
 }
 
 /** What is known about the exchange when it is refused. Everything may still be missing. */
@@ -25,6 +28,8 @@ export interface RefusalContext {
   /** The name or URI the caller asked for, echoed for unknown items. */
   readonly asked: string | undefined;
   readonly outcome: Outcome;
+  /** The caller waits for a task, in whose place no result of the tool may stand. */
+  readonly asTask?: boolean;
   /** The protected resource, when the path names one: where a challenge sends the client. */
   readonly resource: { readonly metadataUrl: string; readonly minimalScopes: readonly string[] } | undefined;
 }
@@ -52,21 +57,32 @@ export function answerStranger(refusal: Refusal, ref: string): Answer<string> {
 export function messageFor(refusal: Refusal, context: RefusalContext): JsonObject {
   const rule = wireRules[refusal.code];
   if (rule.form === "unknown-item") return errorMessage(context.id, unknownItem(context));
-  if (rule.form === "call" && context.method === "tools/call" && context.id !== undefined)
+  const inBand = context.era !== "modern" || rule.modernStatus === undefined;
+  if (rule.form === "call" && inBand && isToolCall(context) && context.id !== undefined)
     return resultMessage(context.id, toolError(refusal, rule, context));
   return errorMessage(context.id, rpcError(refusal, rule, context));
 }
 
-/** A method that is unknown is refused before the message has a place in the journey; the refusal says in which era. */
+function isToolCall({ method, asTask }: RefusalContext): boolean {
+  return method === "tools/call" && asTask !== true;
+}
+
+/**
+ * A method that is unknown is refused before the message has a place in the journey; the refusal says in which
+ * era. A GET that is refused in band is answered like one that finds no stream (2025-11-25, transports, "Listening
+ * for Messages from the Server"): every client takes 405 for an answer, and what is no stream for a broken one.
+ */
 function statusOf(rule: WireRule, refusal: Refusal, context: RefusalContext): number {
+  if (context.method === "GET" && rule.status === 200) return 405;
   const era = context.era ?? refusal.facts["era"];
   return era === "modern" ? (rule.modernStatus ?? rule.status) : rule.status;
 }
 
 function headersOf(rule: WireRule, refusal: Refusal, context: RefusalContext): Record<string, string> {
   const headers: Record<string, string> = { "content-type": "application/json", "cache-control": "no-store" };
-  if (rule.status === 503) headers["retry-after"] = "2";
+  if (rule.status === 503 || rule.status === 429) headers["retry-after"] = "2";
   if (rule.status === 405) headers["allow"] = listOf(refusal.facts["allow"]).join(", ");
+  else if (statusOf(rule, refusal, context) === 405) headers["allow"] = "POST, DELETE";
   if ((rule.form === "challenge" || rule.form === "step-up") && context.resource !== undefined)
     headers["www-authenticate"] = challengeFor(refusal, context.resource);
   return headers;
@@ -93,7 +109,7 @@ function listOf(fact: Fact | undefined): readonly string[] {
  */
 function unknownItem(context: RefusalContext): RpcError {
   const asked = (context.asked ?? "").slice(0, 200);
-  const isResource = context.method === "resources/read";
+  const isResource = context.method?.startsWith("resources/") === true;
   const data: JsonObject = { refusal: "ITEM_UNKNOWN", ref: context.ref };
   if (isResource) data["uri"] = context.asked ?? "";
   return {
@@ -132,6 +148,8 @@ function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): Rp
     data["requested"] = typeof refusal.facts["requested"] === "string" ? refusal.facts["requested"] : "";
   }
   if (refusal.code === "SCOPE_INSUFFICIENT") data["scopes"] = [...listOf(refusal.facts["scopes"])];
+  if (refusal.code === "CLIENT_CAPABILITY_MISSING" && context.era === "modern")
+    data["requiredCapabilities"] = capabilitiesAt(listOf(refusal.facts["required"]));
   const message = rule.form === "call" && refusal.message !== undefined ? `${rule.text} ${refusal.message}` : rule.text;
   return { code: rpcCodeFor(rule, context), message, data };
 }
@@ -143,6 +161,7 @@ function toldCode(code: RefusalCode): RefusalCode {
 
 /** Codes -32000 to -32019 are never emitted in the modern era. */
 function rpcCodeFor(rule: WireRule, context: RefusalContext): number {
+  if (context.era === "modern" && rule.modernRpcCode !== undefined) return rule.modernRpcCode;
   const reserved = rule.rpcCode <= -32000 && rule.rpcCode >= -32019;
   return reserved && context.era === "modern" ? -32600 : rule.rpcCode;
 }

@@ -12,7 +12,9 @@ import type { RefusalCode } from "../model/refusal.ts";
 export interface WireRule {
   readonly form: "http" | "challenge" | "step-up" | "message" | "call" | "unknown-item";
   readonly status: number;
+  /** Of a `call`: in the modern era it refuses the exchange with this status and `modernRpcCode`, not with a result. */
   readonly modernStatus?: number;
+  readonly modernRpcCode?: number;
   readonly rpcCode: number;
   /** What strangers read. Fixed text: facts of a refusal never appear here. */
   readonly text: string;
@@ -41,6 +43,7 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
     invalidRequest,
     "This HTTP method is not served here: POST messages to this URL. The HTTP+SSE transport of 2024-11-05 is not supported.",
   ),
+  FILE_METHOD_REFUSED: http(405, invalidRequest, "Files are fetched with GET or HEAD."),
   HTTP_MALFORMED: http(400, invalidRequest, "The request is not well-formed HTTP."),
   NOT_ACCEPTABLE: http(406, invalidRequest, "Accept must allow application/json or text/event-stream."),
   MEDIA_TYPE_UNSUPPORTED: http(415, invalidRequest, "Content-Type must be application/json."),
@@ -93,6 +96,8 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   SESSION_UNKNOWN: http(404, -32001, "Session not found"),
   SESSION_NOT_YOURS: http(404, -32001, "Session not found"),
   SESSION_LIMIT_REACHED: message(internalError, "Too many sessions are open. Close some or wait until they expire."),
+  SUBSCRIPTION_LIMIT_REACHED: message(internalError, "This session has too many subscriptions. End some first."),
+  STREAM_LIMIT_REACHED: http(429, internalError, "Too many streams are open. Close some, then try again."),
 
   ITEM_UNKNOWN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
   ITEM_HIDDEN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
@@ -106,6 +111,11 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   SCHEMA_UNUSABLE: call("This tool declares a schema that cannot be checked safely, so it cannot be called."),
   POLICY_DENIED: call("Policy does not allow this call with these arguments."),
   CONCURRENCY_LIMITED: call("Too many calls are under way for you. Wait for some to finish, then try again."),
+  // 2025-11-25, tasks, "Tool-Level Negotiation": in both cases -32601.
+  TASK_REQUIRED: message(-32601, "This tool runs as a task only, which is not possible between you and its server."),
+  TASK_UNSUPPORTED: message(-32601, "This tool does not run as a task."),
+  TASK_LIMIT_REACHED: message(internalError, "You have too many tasks. Wait until some have expired, then try again."),
+  TASK_UNKNOWN: message(invalidParams, "Unknown task"),
 
   UPSTREAM_UNREACHABLE: call(
     "The server behind this item cannot be reached. The call was not carried out; try again later.",
@@ -115,6 +125,9 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ),
   UPSTREAM_QUEUE_FULL: call(
     "The server behind this item is overloaded. The call was not carried out; try again in some seconds.",
+  ),
+  UPSTREAM_SUSPENDED: call(
+    "The server behind this item has failed again and again and is left alone for a while. The call was not carried out; try again in a minute.",
   ),
   UPSTREAM_TIMED_OUT: call("The server behind this item did not answer in time."),
   UPSTREAM_CLOSED_EARLY: call("The server behind this item ended the connection before it answered."),
@@ -131,10 +144,23 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   UPSTREAM_SESSION_LOST: call("The server behind this item lost its session. Try again."),
   UPSTREAM_REVISION_UNSUPPORTED: call("The server behind this item speaks a protocol version the gateway does not."),
   UPSTREAM_INPUT_REQUIRED: call("The server behind this item asks for input that cannot be given here."),
+  CLIENT_FEATURE_DENIED: call("The server behind this item asks for input that policy does not let it ask for."),
+  // 2026-07-28, basic, "Error Codes"; before it there is no such code.
+  CLIENT_CAPABILITY_MISSING: {
+    ...call("The server behind this item needs something of the client that the client did not say it can do."),
+    modernStatus: 400,
+    modernRpcCode: -32021,
+  },
+  CLIENT_INPUT_ABSENT: call("The server behind this item asked for input that the client did not give."),
+  REQUEST_STATE_INVALID: message(
+    invalidParams,
+    "This requestState is not valid here, or no longer. Begin again without it.",
+  ),
   CATALOG_UNAVAILABLE: message(internalError, "The servers behind this one cannot be listed now. Try again soon."),
   RESULT_INVALID: call(
     "The result breaks the schema the tool declares, so it was withheld. The fault is the tool's, not the call's.",
   ),
+  FILE_TYPE_REFUSED: http(502, internalError, "The file is of a type that is not delivered here."),
 
   STORE_UNAVAILABLE: http(503, internalError, "The gateway cannot reach its store. Try again soon."),
   AUDIT_UNAVAILABLE: http(
@@ -144,5 +170,6 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ),
   DRAINING: http(503, internalError, "The gateway is shutting down. Try again."),
   CLIENT_GONE: call("The client closed the exchange."),
+  CALL_CANCELLED: message(-32000, "The call was cancelled."),
   INTERNAL_FAULT: http(500, internalError, "The gateway has a fault of its own."),
 };

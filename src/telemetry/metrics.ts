@@ -34,6 +34,8 @@ export interface UpstreamSample {
 export interface Metrics {
   request(sample: RequestSample): void;
   upstream(sample: UpstreamSample): void;
+  /** An upstream is left alone because it fails, or no longer. */
+  upstreamSuspended(name: string, suspended: boolean): void;
   /** Evidence that a sink lost. Sinks are few and named by us. */
   auditLost(sink: string, count: number): void;
   /** Read whenever metrics are asked for. */
@@ -90,13 +92,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
         outcome: sample.outcome,
         code: sample.code === undefined ? "none" : code(sample.code),
       });
-      requestSeconds.observe(name, sample.durationMs);
+      if (!isStream(sample.column)) requestSeconds.observe(name, sample.durationMs);
     },
     upstream: (sample) => {
       const name = upstream(sample.upstream);
       upstreamRequests.add({ upstream: name, outcome: sample.outcome });
       upstreamSeconds.observe(name, sample.durationMs);
     },
+    upstreamSuspended: suspensions(registry, options.upstreams),
     auditLost: (sink, count) => {
       auditLost.inc({ sink: sinkName(sink) }, count);
     },
@@ -122,6 +125,21 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
+/** Present for every upstream from the start, so that an alert sees the change. */
+function suspensions(registry: Registry, upstreams: readonly string[]): Metrics["upstreamSuspended"] {
+  const label = closedLabel(upstreams);
+  const gauge = new Gauge({
+    name: `${metricPrefix}upstream_suspended`,
+    help: "1 while calls to an upstream that fails are refused at once.",
+    labelNames: ["upstream"],
+    registers: [registry],
+  });
+  for (const upstream of upstreams) gauge.set({ upstream }, 0);
+  return (name, suspended) => {
+    gauge.set({ upstream: label(name) }, suspended ? 1 : 0);
+  };
+}
+
 /** A counter that is counted in a tally, and read from there whenever metrics are asked for. */
 function tallied<Name extends string>(
   registry: Registry,
@@ -141,6 +159,11 @@ function tallied<Name extends string>(
     },
   });
   return tally;
+}
+
+/** A stream lasts as long as its client likes: among calls its time says nothing. */
+function isStream(column: string): boolean {
+  return column.endsWith(" stream") || column.endsWith(" listen");
 }
 
 type Label = (value: string) => string;

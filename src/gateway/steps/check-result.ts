@@ -13,7 +13,7 @@ import { factsOf, noteViolations } from "./schema-check.ts";
  */
 export function checkResult(x: Exchange, g: Gateway): Refusal | undefined {
   const entry = x.target?.entry;
-  if (entry === undefined || x.result === undefined) {
+  if (entry === undefined || x.result === undefined || x.asksInput || x.task?.is === "promised") {
     encode(x, g);
     return undefined;
   }
@@ -28,7 +28,11 @@ export function checkResult(x: Exchange, g: Gateway): Refusal | undefined {
 }
 
 /** A tool that declares an output schema must send a structured result that conforms, errors excepted. */
-function checkStructured(x: Exchange, g: Gateway, of: { entry: Entry; result: JsonObject }): Refusal | undefined {
+export function checkStructured(
+  x: Exchange,
+  g: Gateway,
+  of: { entry: Entry; result: JsonObject },
+): Refusal | undefined {
   const mode = g.treatments.get(of.entry.item.upstream)?.resultSchemas ?? "enforce";
   const { output } = of.entry;
   if (output === undefined || mode === "off" || readOwn(of.result, "isError") === true) return undefined;
@@ -44,11 +48,13 @@ function checkStructured(x: Exchange, g: Gateway, of: { entry: Entry; result: Js
   return undefined;
 }
 
-function encode(x: Exchange, g: Gateway): void {
+/** Gives a result the form of the client's era, and writes it. */
+export function encode(x: Exchange, g: Gateway): void {
   const { era, column } = given(x.classified, "a classified message");
-  if (x.result === undefined || column !== "call") return;
+  if (x.result === undefined || (column !== "call" && column !== "task")) return;
   const hints = { serverInfo: { ...g.info }, ttlMs: 0 };
-  x.result = codecFor(era).encodeResult(methodOf(x), x.result, hints);
+  // A question is no result of its method, and carries no caching hints.
+  x.result = codecFor(era).encodeResult(x.asksInput ? "" : methodOf(x), x.result, hints);
   // Written here, once: evidence has the digest of the very text that is delivered.
   if (x.target !== undefined) x.resultText = { text: writeJson(x.result) };
 }

@@ -8,11 +8,12 @@ import { ownNameOf } from "../own-name.ts";
 
 /** Sets `decision`. The one place of the journey that asks policy; it sees the arguments as they will be sent. */
 export function decideExchange(x: Exchange, g: Gateway): Refusal | undefined {
-  x.decision = x.target?.entry === undefined ? aboutServer(x, g) : aboutItem(x, g, x.target);
+  x.decision = x.target?.entry === undefined ? serverDecision(x, g) : aboutItem(x, g, x.target);
   return refusalOf(x.decision);
 }
 
-function aboutServer(x: Exchange, g: Gateway): Decision {
+/** What policy says of an exchange that concerns no item; streams ask again for every message. */
+export function serverDecision(x: Exchange, g: Gateway): Decision {
   const classified = given(x.classified, "a classified message");
   return decideServer(g.policy(), {
     principal: given(x.principal, "a principal"),
@@ -36,7 +37,8 @@ function aboutItem(x: Exchange, g: Gateway, target: Target): Decision {
   return onUri.effect === "deny" && onUri.reason !== "no-rule-allows" ? onUri : decision;
 }
 
-function refusalOf(decision: Decision): Refusal | undefined {
+/** What a decision that does not allow is refused with. */
+export function refusalOf(decision: Decision): Refusal | undefined {
   switch (decision.effect) {
     case "allow":
       return undefined;

@@ -1,49 +1,88 @@
-import { neverCancelled } from "../../model/cancellation.ts";
 import { isJsonObject, readOwn, type JsonObject } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
-import type { UpstreamAnswer, UpstreamRequest } from "../../upstream/port.ts";
+import type { UpstreamRequest } from "../../upstream/port.ts";
 import { upstreamErrorFor, upstreamResult } from "../../protocol/bridge.ts";
 import { withoutKeys } from "../../protocol/hop-meta.ts";
+import { isInputRequired, isResumable } from "../../protocol/input-required.ts";
 import type { Entry } from "../../catalog/table.ts";
+import { answersFrom } from "../asking/answer-asked.ts";
+import { declaredCapabilities } from "../asking/declared-capabilities.ts";
+import { throughRounds, type Settled } from "../asking/input-rounds.ts";
+import { outcomeOf } from "../asking/judge-input.ts";
+import { missingCapability, missingCapabilityRefusal } from "../asking/missing-capability.ts";
+import { offerInput } from "../asking/offer-input.ts";
+import { deadlinesOf } from "../deadlines.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { relayLog } from "./relay-log.ts";
 import { relayProgress } from "./relay-progress.ts";
+import { becameTask, keepPromise } from "../tasks/keep-promise.ts";
 import { ownNameOf } from "../own-name.ts";
 
-/** Sends the judged call to its upstream and sets `result` or `error`, freed of the upstream's hop. */
+/**
+ * Sends the judged call to its upstream and sets `result` or `error`, freed of the upstream's hop. What the upstream
+ * asks on the way is put before a legacy client while the call is under way; a modern one gets it as the result.
+ */
 export async function forward(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const entry = x.target?.entry;
-  if (entry === undefined) return undefined;
+  if (entry === undefined || isSettled(x)) return undefined;
   const sentAt = g.now();
-  const answer = await g.upstreams.request(requestFor(x, g, entry));
+  const request = requestFor(x, g, entry);
+  const patience = { until: sentAt + request.timeoutMs, signal: request.signal };
+  const answer = await g.upstreams.request(request);
+  const settled = isLegacy(x) ? await throughRounds(x, g, { request, answer, patience }) : answer;
   x.upstreamMs = g.now() - sentAt;
-  x.hop = answer.hop;
-  return receive(x, answer);
+  x.hop = settled.hop;
+  if (settled.kind === "result" && becameTask(x, settled)) return keepPromise(x, g, settled);
+  return receive(x, g, settled);
+}
+
+/** A subscription has its own step. */
+function isSettled(x: Exchange): boolean {
+  return x.result !== undefined || x.error !== undefined;
+}
+
+function isLegacy(x: Exchange): boolean {
+  return given(x.classified, "a classified message").era === "legacy";
 }
 
 function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
-  const { era } = given(x.classified, "a classified message");
   const { ownInput } = entry;
+  const { upstream, kind } = entry.item;
+  const { timeoutMs, deadlines } = deadlinesOf(g, entry.item);
   return {
-    upstream: entry.item.upstream,
+    upstream,
     method: methodOf(x),
     params: outgoingParams(x, entry),
     account: given(x.account, "an account"),
     name: methodOf(x) === completionMethod ? undefined : readTarget(x, entry),
     inputSchema: isJsonObject(ownInput) ? ownInput : undefined,
-    kind: entry.item.kind,
-    // On a legacy hop a lost connection is no cancellation (2025-11-25, transport, "Sending messages").
-    signal: era === "modern" ? x.arrival.gone : neverCancelled,
+    kind,
+    signal: x.cancellation,
     onProgress: relayProgress(x),
-    timeoutMs: g.treatments.get(entry.item.upstream)?.callTimeoutMs ?? g.limits.upstreamCallTimeoutMs,
+    ...relayLog(x),
+    ...askable(x, g, { upstream, until: g.now() + timeoutMs }),
+    timeoutMs,
+    deadlines,
   };
+}
+
+/** What the upstream is told that the client can do, and who answers it. A modern client is asked by results alone. */
+function askable(
+  x: Exchange,
+  g: Gateway,
+  about: { upstream: string; until: number },
+): Pick<UpstreamRequest, "clientCapabilities" | "onAsked"> {
+  const clientCapabilities = declaredCapabilities(x, g, about.upstream);
+  if (clientCapabilities === undefined) return {};
+  return isLegacy(x) ? { clientCapabilities, onAsked: answersFrom(x, g, about) } : { clientCapabilities };
 }
 
 function readTarget(x: Exchange, entry: Entry): string {
   return ownNameOf(given(x.target, "a target").asked, entry);
 }
 
-/** Answers to questions that were not asked through here, and a task that nobody here could follow: neither is judged. */
+/** A task that nobody here could follow; and what a call resumes with, which goes on as `input`, opened and judged. */
 const notRelayed: readonly string[] = ["task", "inputResponses", "requestState"];
 
 function outgoingParams(x: Exchange, entry: Entry): JsonObject {
@@ -52,7 +91,15 @@ function outgoingParams(x: Exchange, entry: Entry): JsonObject {
   if (methodOf(x) === completionMethod) return { ...params, ref: outgoingReference(readTarget(x, entry), params) };
   params[kind === "tool" || kind === "prompt" ? "name" : "uri"] = readTarget(x, entry);
   if (kind === "tool" || kind === "prompt") params["arguments"] = x.args ?? {};
-  return params;
+  if (x.task?.is === "wanted") params["task"] = x.task.task;
+  return { ...params, ...inputOf(x) };
+}
+
+function inputOf({ input }: Exchange): JsonObject {
+  const carried: JsonObject = {};
+  if (input?.responses !== undefined) carried["inputResponses"] = input.responses;
+  if (input?.state !== undefined) carried["requestState"] = input.state;
+  return carried;
 }
 
 const completionMethod = "completion/complete";
@@ -63,26 +110,42 @@ function outgoingReference(name: string, params: JsonObject): JsonObject {
   return { ...(isJsonObject(ref) ? ref : {}), [key]: name };
 }
 
-function receive(x: Exchange, answer: UpstreamAnswer): Refusal | undefined {
+function receive(x: Exchange, g: Gateway, answer: Settled): Refusal | undefined {
   switch (answer.kind) {
+    case "refused":
+      return notResumed(x, answer.refusal);
     case "failed":
       x.outcome = answer.outcome;
       return answer.refusal;
-    case "error": {
-      const { era } = given(x.classified, "a classified message");
-      x.outcome = "failed";
-      x.error = upstreamErrorFor(era, methodOf(x), answer.error);
-      return undefined;
-    }
-    case "result": {
-      const freed = upstreamResult(answer.hop, methodOf(x), answer.result);
-      if (!freed.ok) {
-        x.outcome = "unknown";
-        return freed.refusal;
-      }
-      x.result = freed.value;
-      x.resultBytes = answer.bytes;
-      return undefined;
-    }
+    case "error":
+      return receiveError(x, answer);
+    case "result":
+      return receiveResult(x, g, answer);
   }
+}
+
+function notResumed(x: Exchange, refusal: Refusal | undefined): Refusal | undefined {
+  if (refusal !== undefined) x.outcome = outcomeOf(refusal);
+  return refusal;
+}
+
+function receiveError(x: Exchange, { error, hop }: Extract<Settled, { kind: "error" }>): Refusal | undefined {
+  x.outcome = "failed";
+  if (hop.era === "modern" && error.code === missingCapability) return missingCapabilityRefusal(x, error);
+  const { era } = given(x.classified, "a classified message");
+  x.error = upstreamErrorFor(era, methodOf(x), error);
+  return undefined;
+}
+
+function receiveResult(x: Exchange, g: Gateway, answer: Extract<Settled, { kind: "result" }>): Refusal | undefined {
+  x.resultBytes = answer.bytes;
+  if (answer.hop.era === "modern" && isResumable(methodOf(x)) && isInputRequired(answer.result))
+    return notResumed(x, offerInput(x, g, answer.result));
+  const freed = upstreamResult(answer.hop, methodOf(x), answer.result);
+  if (!freed.ok) {
+    x.outcome = "unknown";
+    return freed.refusal;
+  }
+  x.result = freed.value;
+  return undefined;
 }

@@ -11,8 +11,9 @@ import type { Exchange } from "../exchange.ts";
  * Runs after authentication, so 405, 406 and 415 are answers to known principals only.
  */
 export function parseAndClassify(x: Exchange): Refusal | undefined | Promise<Refusal | undefined> {
-  if (x.arrival.httpMethod === "DELETE") return classifyDelete(x);
-  if (x.arrival.httpMethod !== "POST") return methodRefused(x);
+  const { httpMethod } = x.arrival;
+  if (httpMethod === "GET" || httpMethod === "DELETE") return classifyBare(x, httpMethod);
+  if (httpMethod !== "POST") return methodRefused(httpMethod, ["GET", "POST", "DELETE"]);
   return x.body === undefined ? (negotiate(x) ?? readAndClassify(x)) : classifyMessage(x);
 }
 
@@ -20,17 +21,18 @@ async function readAndClassify(x: Exchange): Promise<Refusal | undefined> {
   return read(x, await x.arrival.readBody()) ?? classifyMessage(x);
 }
 
-/** Without a server stream to offer, GET is refused like every other method (Streamable HTTP, "Listening"). */
-function methodRefused(x: Exchange): Refusal {
-  return refuse("HTTP_METHOD_REFUSED", { method: x.arrival.httpMethod, allow: ["POST", "DELETE"] }).refusal;
+function methodRefused(method: string, allow: readonly string[]): Refusal {
+  return refuse("HTTP_METHOD_REFUSED", { method, allow }).refusal;
 }
 
-function classifyDelete(x: Exchange): Refusal | undefined {
-  const version = x.arrival.headers["mcp-protocol-version"];
-  if (version !== undefined && !isLegacyRevision(version))
-    return refuse("HTTP_METHOD_REFUSED", { method: "DELETE", allow: ["POST"] }).refusal;
-  const message = { kind: "notification", method: "DELETE", params: undefined } as const;
-  x.classified = { era: "legacy", column: "delete", message, revision: undefined, meta: undefined, paramHeaders: {} };
+/** GET and DELETE have no message and exist in legacy revisions alone (2026-07-28, Streamable HTTP). */
+function classifyBare(x: Exchange, method: "GET" | "DELETE"): Refusal | undefined {
+  const { accept, "mcp-protocol-version": version } = x.arrival.headers;
+  if (version !== undefined && !isLegacyRevision(version)) return methodRefused(method, ["POST"]);
+  if (method === "GET" && !accepts(accept, "text/event-stream")) return refuse("NOT_ACCEPTABLE").refusal;
+  const message = { kind: "notification", method, params: undefined } as const;
+  const column = method === "GET" ? "stream" : "delete";
+  x.classified = { era: "legacy", column, message, revision: version, meta: undefined, paramHeaders: {} };
   return undefined;
 }
 

@@ -1,10 +1,10 @@
-import type { ItemIdentity } from "../../model/item.ts";
+import type { ClientFeature } from "../../model/client-feature.ts";
 import type { JsonObject } from "../../model/json.ts";
-import type { Question } from "../../policy/question.ts";
+import type { Question, Subject } from "../../policy/question.ts";
 import { given, type Exchange } from "../exchange.ts";
 
 /** The question that policy answers about one item; `args` undefined means they are not known. */
-export function questionAbout(x: Exchange, item: ItemIdentity, now: number, args?: JsonObject): Question {
+export function questionAbout(x: Exchange, item: Subject, now: number, args?: JsonObject): Question {
   const classified = given(x.classified, "a classified message");
   return {
     principal: given(x.principal, "a principal"),
@@ -18,4 +18,16 @@ export function questionAbout(x: Exchange, item: ItemIdentity, now: number, args
       revision: x.session?.revision ?? classified.revision ?? "",
     },
   };
+}
+
+export interface FeatureAsked {
+  readonly upstream: string;
+  readonly feature: ClientFeature;
+  /** The parameters of the upstream's request; undefined while none is there yet. */
+  readonly params?: JsonObject | undefined;
+}
+
+/** The question that policy answers when an upstream asks something of the client behind the exchange. */
+export function questionAboutFeature(x: Exchange, { upstream, feature, params }: FeatureAsked, now: number): Question {
+  return questionAbout(x, { upstream, kind: "clientFeature", name: feature }, now, params);
 }

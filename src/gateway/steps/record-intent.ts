@@ -3,9 +3,13 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { draftOf } from "./audit-draft.ts";
 
-/** Where audit is required: no record, no forward. Writes `attempted` for exchanges that reach an upstream. */
+/**
+ * Where audit is required: no record, no forward. Writes `attempted` for exchanges that reach an upstream, and
+ * for streams, whose outcome is recorded at their end.
+ */
 export function recordIntent(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
-  if (x.target?.entry === undefined) return undefined;
+  const column = x.classified?.column;
+  if (x.target?.entry === undefined && column !== "stream" && column !== "listen") return undefined;
   const kept = g.evidence.record(draftOf(x, g, { type: "attempted" }));
   if (!g.auditRequired) return undefined;
   return kept ? g.evidence.settled().then(refuseUnless) : refuseUnless(false);

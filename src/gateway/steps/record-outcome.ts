@@ -1,5 +1,5 @@
 import type { AuditDraft } from "../../audit/port.ts";
-import { refuse, type Refusal } from "../../model/refusal.ts";
+import { refuse, type Refusal, type RefusalCode } from "../../model/refusal.ts";
 import { columnOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { draftOf } from "./audit-draft.ts";
@@ -11,6 +11,7 @@ import { draftOf } from "./audit-draft.ts";
  */
 export function recordOutcome(x: Exchange, g: Gateway, refusal: Refusal | undefined): Refusal | undefined {
   x.release?.();
+  x.underWay?.leave();
   if (refusal !== undefined && x.outcome === "returned") x.outcome = "refused";
   const durationMs = g.now() - x.startedAt;
   const final = keep(x, g, { refusal, durationMs }) ? refusal : refuse("AUDIT_UNAVAILABLE").refusal;
@@ -40,8 +41,15 @@ function typeOf(x: Exchange, refusal: Refusal | undefined): AuditDraft["type"] {
   return x.outcome === "failed" ? "failed" : "returned";
 }
 
+const decisions: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  "POLICY_DENIED",
+  "SCOPE_INSUFFICIENT",
+  "ITEM_HIDDEN",
+  "CLIENT_FEATURE_DENIED",
+]);
+
 function isDecision(refusal: Refusal): boolean {
-  return refusal.code === "POLICY_DENIED" || refusal.code === "SCOPE_INSUFFICIENT" || refusal.code === "ITEM_HIDDEN";
+  return decisions.has(refusal.code);
 }
 
 function observe(x: Exchange, g: Gateway, of: { refusal: Refusal | undefined; durationMs: number }): void {

@@ -1,0 +1,60 @@
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { viewOf } from "../steps/view-of.ts";
+import type { Feed } from "./client-streams.ts";
+import type { ListSignals } from "./list-signals.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import { compareViews, signatureOf, type ListKind, type ViewSignature } from "./view-signature.ts";
+
+/** What is compared with, and when and under which policy it was. */
+interface Seen {
+  /** Undefined until the first view is there. */
+  view: ViewSignature | undefined;
+  policy: string;
+  at: number;
+}
+
+/**
+ * Tells one stream which lists of its principal's view have changed, by `tell`. What the principal sees when the
+ * stream opens is what is compared with. A change that this principal does not see is none.
+ */
+export function createListFeed(
+  x: Exchange,
+  g: Gateway,
+  of: { readonly signals: ListSignals; readonly tell: (kind: ListKind) => void },
+): Feed {
+  const seen: Seen = { view: undefined, policy: "", at: 0 };
+  const comparing = oneAtATime(() => compare(x, g, { seen, tell: of.tell }));
+  const unfollow = of.signals.follow(x.arrival.server.name, () => void comparing.run());
+  void comparing.run();
+  return {
+    tend: () => {
+      const due = g.now() - seen.at >= g.limits.streamViewCheckMs || g.policy().digest !== seen.policy;
+      if (due) void comparing.run();
+      return Promise.resolve();
+    },
+    refresh: () => Promise.resolve(),
+    end: () => {
+      comparing.stop();
+      unfollow();
+    },
+  };
+}
+
+async function compare(
+  x: Exchange,
+  g: Gateway,
+  { seen, tell }: { seen: Seen; tell: (kind: ListKind) => void },
+): Promise<void> {
+  try {
+    seen.policy = g.policy().digest;
+    seen.at = g.now();
+    const view = await viewOf(x, g);
+    const { changed, now } =
+      seen.view === undefined ? { changed: [], now: signatureOf(view) } : compareViews(seen.view, view);
+    seen.view = now;
+    for (const kind of changed) tell(kind);
+  } catch (cause) {
+    g.logRefusal({ ref: x.ref, code: "INTERNAL_FAULT", during: "list_changed" }, cause);
+  }
+}

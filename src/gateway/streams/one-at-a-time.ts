@@ -1,0 +1,27 @@
+/**
+ * Runs `work` when called, once at a time: calls while it runs lead to one more run, however many they are. `work`
+ * must not reject; it is not run again after `stop`.
+ */
+export function oneAtATime(work: () => Promise<void>): { run(): Promise<void>; stop(): void } {
+  const state: { running: Promise<void> | undefined; again: boolean; stopped: boolean } = {
+    running: undefined,
+    again: false,
+    stopped: false,
+  };
+  const loop = async (): Promise<void> => {
+    while (state.again && !state.stopped) {
+      state.again = false;
+      await work();
+    }
+    state.running = undefined;
+  };
+  return {
+    run: () => {
+      state.again = true;
+      return (state.running ??= loop());
+    },
+    stop: () => {
+      state.stopped = true;
+    },
+  };
+}
