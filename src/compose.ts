@@ -35,6 +35,7 @@ import { openCatalog, upstreamOptions } from "./compose-catalog.ts";
 import { addFiles, fileColumn, openFileRoutes } from "./compose-files.ts";
 import { openAsking } from "./compose-asking.ts";
 import { openClientStreams } from "./compose-streams.ts";
+import { openLinks } from "./compose-links.ts";
 import { openTasks } from "./compose-tasks.ts";
 import { openCourier, openSealing, openUnderWay, sessionsOfDenied, type OpenUnderWay } from "./compose-crossing.ts";
 import type { ClosableCourier } from "./store/courier-local.ts";
@@ -227,6 +228,7 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     asking: openAsking(rooms),
     catalog: rooms.catalog,
     tasks: openTasks(rooms),
+    links: openLinks(rooms),
     views: createViews({ ...config.limits, now: Date.now }),
     policy: () => rooms.policy,
     checkers: createCheckers({ validatorsMax: config.limits.schemaValidatorsMax }),

@@ -1,13 +1,16 @@
 import type { Refusal } from "../model/refusal.ts";
+import { linkedEntry } from "./linked-entry.ts";
 import type { ServerShape } from "./shape.ts";
 import type { Snapshot, Snapshots } from "./snapshots.ts";
-import { buildTable, type ServerTable } from "./table.ts";
+import { buildTable, type Entry, type ServerTable } from "./table.ts";
 
 export interface Catalog {
   /** The server's table now. Synchronous when every upstream's lists are known. */
   table(server: string): ServerTable | Promise<ServerTable>;
   /** The upstreams that the server is made of, in the order of the configuration. */
   upstreamsOf(server: string): readonly string[];
+  /** The entry that a resource of the upstream would have in the server; undefined when the server leaves it out. */
+  linked(server: string, upstream: string, uri: string): Entry | undefined;
   /** Reads an upstream's lists anew when they are older than `catalogAgeMsMax`. */
   look(upstream: string): void;
   /** Reads an upstream's lists anew, as they are said to have changed. */
@@ -71,6 +74,10 @@ export function createCatalog(options: {
   return {
     table,
     upstreamsOf: (name) => shapeOf(name).upstreams.map(({ upstream }) => upstream),
+    linked: (name, upstream, uri) => {
+      const part = shapeOf(name).upstreams.find((candidate) => candidate.upstream === upstream);
+      return part === undefined ? undefined : linkedEntry(part, uri);
+    },
     look: (upstream) => {
       options.snapshots.current(upstream);
     },

@@ -85,7 +85,7 @@ function withoutTaskSupport(shown: JsonObject): JsonObject {
   return Object.keys(kept).length > 0 ? { ...shown, execution: kept } : withoutKeys(shown, ["execution"]);
 }
 
-function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
+export function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
   const tool = item.kind === "tool" ? toolParts(item, exposed.shown) : noTool;
   const matches = item.kind === "template" ? compileUriTemplate(exposed.name) : undefined;
   return {

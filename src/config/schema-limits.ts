@@ -19,6 +19,7 @@ export type ConfigurableLimit =
   | "upstreamAnswerBytesMax"
   | "upstreamStreamsMax"
   | "upstreamStreamIdleMs"
+  | "linkProvenanceMs"
   | "listPagesMax"
   | "listItemsPerPageMax"
   | "itemsPerUpstreamMax"
@@ -100,6 +101,12 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
     maximum: 86_400_000,
     description: "Milliseconds of silence after which a stream of notifications is opened anew. Comments end it.",
   },
+  linkProvenanceMs: {
+    minimum: 1_000,
+    maximum: 86_400_000,
+    description:
+      "Milliseconds for which a resource that only a result named can be read. An agent's turn takes minutes.",
+  },
   listPagesMax: {
     minimum: 1,
     maximum: 1_000,
@@ -165,6 +172,7 @@ export const limitsSchema: SchemaNode = objectOf(
     upstreamAnswerBytesMax: limit("upstreamAnswerBytesMax"),
     upstreamStreamsMax: limit("upstreamStreamsMax"),
     upstreamStreamIdleMs: limit("upstreamStreamIdleMs"),
+    linkProvenanceMs: limit("linkProvenanceMs"),
     listPagesMax: limit("listPagesMax"),
     listItemsPerPageMax: limit("listItemsPerPageMax"),
     itemsPerUpstreamMax: limit("itemsPerUpstreamMax"),

@@ -11,7 +11,13 @@ import { readBody } from "./read-body.ts";
 export function arrivalOf(
   req: IncomingMessage,
   res: ServerResponse,
-  about: { server: VirtualServer; limits: Limits; stream: () => ClientStream; listen: () => ListeningStream },
+  about: {
+    server: VirtualServer;
+    limits: Limits;
+    stream: () => ClientStream;
+    listen: () => ListeningStream;
+    expectWait: () => void;
+  },
 ): Arrival {
   const raw = readRawHeaders(req.rawHeaders);
   const headers = headersOf(req, raw.repeated);
@@ -25,6 +31,9 @@ export function arrivalOf(
     gone: clientGone(res),
     readBody: () => readBody(req, about.limits),
     stream: () => (accepts(req.headers.accept, "text/event-stream") ? about.stream() : undefined),
+    expectWait: () => {
+      if (accepts(req.headers.accept, "text/event-stream")) about.expectWait();
+    },
     // Nothing is left to open for a client that is gone.
     listen: () => (accepts(req.headers.accept, "text/event-stream") && !res.destroyed ? about.listen() : undefined),
   };

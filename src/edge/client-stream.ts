@@ -3,8 +3,10 @@ import type { ClientStream } from "../gateway/exchange.ts";
 import { sseComment, sseEvent } from "../protocol/sse.ts";
 
 export interface AnswerStream extends ClientStream {
-  /** True once a message was sent: the answer can no longer be anything but the stream's last event. */
+  /** True once it is open: the answer can no longer be anything but the stream's last event. */
   readonly opened: boolean;
+  /** Opens it without a message, unless it is open or over. */
+  open(): void;
   /** Ends the stream, after a last message where there is one. */
   finish(answer: string): void;
 }
@@ -18,7 +20,7 @@ export interface StreamBounds {
 
 /**
  * The event stream in which a POST is answered (Streamable HTTP, "Sending messages to the server"). It opens
- * with its first message. No event has an id: resumption is not offered.
+ * with its first message, or after a while of silence. No event has an id: resumption is not offered.
  */
 export function createAnswerStream(
   res: ServerResponse,
@@ -34,6 +36,11 @@ export function createAnswerStream(
     });
   };
   return {
+    open: () => {
+      if (comments !== undefined || res.destroyed || res.headersSent) return;
+      open();
+      res.write(sseComment(""));
+    },
     get opened(): boolean {
       return comments !== undefined;
     },

@@ -6,16 +6,12 @@ import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import type { Gateway, VirtualServer } from "../gateway/gateway.ts";
-import type { ClientStream, ListeningStream } from "../gateway/exchange.ts";
-import { handle } from "../gateway/handle.ts";
 import { answerStranger, type Answer } from "../gateway/wire-answer.ts";
-import { arrivalOf } from "./arrival.ts";
-import { createAnswerStream, type AnswerStream } from "./client-stream.ts";
-import { createListeningStream, type OpenListeningStream } from "./listening-stream.ts";
 import { crossOriginHeaders, preflightHeaders } from "./cross-origin.ts";
 import { rawRefusal } from "./raw-refusal.ts";
 import { interruptBody } from "./read-body.ts";
-import { sendAnswer } from "./send-answer.ts";
+import { serveExchange } from "./serve-exchange.ts";
+import { createSilences, type Silences } from "./silences.ts";
 
 /** The built-in authorization server, as far as the edge is concerned. */
 export interface SignInPages {
@@ -66,7 +62,12 @@ export function createPublicServer(options: PublicServerOptions): FastifyInstanc
   const route = (method: readonly string[], url: string, handler: Handler): void => {
     app.route({ method: [...method], url, onRequest: handler, handler: answeredBefore });
   };
-  route(endpointMethods, "/:server/mcp", endpoint(options));
+  const silences = createSilences(limits.streamCommentMs);
+  app.addHook("onClose", (_app, done) => {
+    silences.close();
+    done();
+  });
+  route(endpointMethods, "/:server/mcp", endpoint(options, silences));
   route(["GET", "HEAD", "OPTIONS"], "/.well-known/oauth-protected-resource/:server/mcp", resourceMetadata(options));
   const lost = elsewhere(options);
   app.addHook("onRequest", (request, reply, done) => {
@@ -99,11 +100,9 @@ function answeredBefore(): never {
   throw new Error("a request passed the hook that answers it");
 }
 
-const noHeaders: Readonly<Record<string, string>> = {};
-
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void;
 
-function endpoint(options: PublicServerOptions): Handler {
+function endpoint(options: PublicServerOptions, silences: Silences): Handler {
   return (request, reply) => {
     const server = serverOf(options, request);
     if (server === undefined) {
@@ -116,24 +115,12 @@ function endpoint(options: PublicServerOptions): Handler {
     }
     reply.hijack();
     const extra = crossOriginHeaders(options.gateway.allowedOrigins, request.headers.origin);
-    let opening: AnswerStream | OpenListeningStream | undefined;
-    const { limits } = options;
-    const stream = (): ClientStream => (opening ??= createAnswerStream(reply.raw, extra, limits));
-    const listen = (): ListeningStream => {
-      const listening = createListeningStream(reply.raw, extra, limits);
-      opening = listening;
-      return listening;
-    };
-    const arrival = arrivalOf(request.raw, reply.raw, { server, limits, stream, listen });
-    void handle(arrival, options.gateway).then((answer) => {
-      if (opening?.opened === true) {
-        opening.finish(answer.endsStream === true ? "" : (answer.body?.toString() ?? ""));
-        return;
-      }
-      // A connection kept alive would keep a gateway from stopping that has nothing left to do.
-      const last = options.gateway.draining() ? { connection: "close" } : noHeaders;
-      sendAnswer(request.raw, reply.raw, answer, [extra, last]);
-    });
+    serveExchange(
+      request.raw,
+      reply.raw,
+      { gateway: options.gateway, limits: options.limits, silences },
+      { server, extra },
+    );
   };
 }
 

@@ -31,6 +31,11 @@ export interface Arrival {
   readonly readBody: () => Promise<Result<Uint8Array>>;
   /** The answer's event stream, for messages before the answer; undefined for a client that takes none. */
   readonly stream: () => ClientStream | undefined;
+  /**
+   * The answer may take long: where the client takes a stream, one is opened after a while of silence, so that
+   * comments keep the connection alive. Until then the answer can still be a plain one.
+   */
+  readonly expectWait: () => void;
   /** Opens the answer at once as a stream that stays open until one side ends it; undefined for a client that takes none. */
   readonly listen: () => ListeningStream | undefined;
 }

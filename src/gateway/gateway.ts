@@ -15,6 +15,7 @@ import type { ClientStreams } from "./streams/client-streams.ts";
 import type { Asking } from "./asking/asking.ts";
 import type { ItemDeadlines } from "./deadlines.ts";
 import type { FileRoutes } from "./files/file-routes.ts";
+import type { LinkBook } from "./link-book.ts";
 import type { Sealing } from "./sealing.ts";
 import type { UnderWay } from "./under-way.ts";
 import type { TaskBook } from "./tasks/task-book.ts";
@@ -79,6 +80,8 @@ export interface Gateway {
   readonly slots: CallSlots;
   /** Paths of upstreams that are fetched as files; links to them in results get their public address. */
   readonly files: FileRoutes;
+  /** Resources that results named. */
+  readonly links: LinkBook;
   readonly clientStreams: ClientStreams;
   readonly asking: Asking;
   readonly tasks: TaskBook;

@@ -20,14 +20,14 @@ export async function handle(arrival: Arrival, g: Gateway): Promise<Answer> {
   } catch (cause) {
     const { refusal } = refuse("INTERNAL_FAULT");
     g.logRefusal({ ref: x.ref, code: refusal.code }, cause);
-    return answerRefusal(refusal, contextOf(x));
+    return answerRefusal(refusal, contextOf(x, g));
   }
 }
 
 function conclude(x: Exchange, g: Gateway, refusal: Refusal | undefined): Answer {
   const final = recordOutcome(x, g, afterCancellation(x, refusal));
   if (final === undefined) return success(x);
-  const answer = answerRefusal(final, contextOf(x));
+  const answer = answerRefusal(final, contextOf(x, g));
   return final.code === "CALL_CANCELLED" ? { ...answer, endsStream: true } : answer;
 }
 
@@ -72,12 +72,16 @@ async function handleElement(parent: Exchange, g: Gateway, element: Json): Promi
   x.body = element;
   const misplaced = isMisplaced(element) ? refuse("RPC_BATCH_REFUSED").refusal : undefined;
   const refusal = recordOutcome(x, g, afterCancellation(x, misplaced ?? (await walkElement(x, g))));
-  if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x)));
+  if (refusal !== undefined) return isNotification(x) ? undefined : writeJson(messageFor(refusal, contextOf(x, g)));
   const id = requestIdOf(x);
   return id === undefined ? undefined : textOf(x, id);
 }
 
-const noStreams: Pick<Arrival, "stream" | "listen"> = { stream: () => undefined, listen: () => undefined };
+const noStreams: Pick<Arrival, "stream" | "listen" | "expectWait"> = {
+  stream: () => undefined,
+  listen: () => undefined,
+  expectWait: () => undefined,
+};
 
 /** No batch within a batch, and no `initialize`: its session id would have no header to travel in (2025-03-26, lifecycle). */
 function isMisplaced(element: Json): boolean {
@@ -116,7 +120,7 @@ function beforeResult(id: RpcId): string {
 
 const afterResult: Buffer = Buffer.from("}");
 
-function contextOf(x: Exchange): RefusalContext {
+function contextOf(x: Exchange, g: Gateway): RefusalContext {
   const { metadataUrl, minimalScopes } = x.arrival.server;
   return {
     ref: x.ref,
@@ -126,6 +130,7 @@ function contextOf(x: Exchange): RefusalContext {
     asked: x.target?.asked,
     outcome: x.outcome,
     asTask: x.task?.is === "wanted",
+    serverInfo: { ...g.info },
     resource: { metadataUrl, minimalScopes },
   };
 }

@@ -12,6 +12,7 @@ import { checkResult } from "./steps/check-result.ts";
 import { decideExchange } from "./steps/decide.ts";
 import { forward } from "./steps/forward.ts";
 import { keepSubscription } from "./steps/keep-subscription.ts";
+import { noteLinks } from "./steps/note-links.ts";
 import { noteUpstream } from "./steps/note-upstream.ts";
 import { openRequestState } from "./steps/open-request-state.ts";
 import { openSession } from "./steps/open-session.ts";
@@ -95,6 +96,7 @@ export const journey: readonly Row[] = [
   row(rewriteLinks,     ".  x  .  .  .  .    x  .  .  .  ."),
   row(checkResult,      ".  x  .  .  .  .    x  .  .  .  ."),
   row(checkTask,        ".  .  x  .  .  .    .  x  .  .  ."),
+  row(noteLinks,        ".  x  x  .  .  .    x  x  .  .  ."),
 ];
 
 function row(step: Step, marks: string): Row {

@@ -11,7 +11,7 @@ export interface Sealing {
 
 /** What a handle is bound to, as associated data of the encryption. Every field counts, in this order. */
 export interface Bound {
-  readonly purpose: "request-state" | "cursor" | "task";
+  readonly purpose: "request-state" | "cursor" | "task" | "link";
   readonly tenant: string;
   readonly server: string;
   readonly principalKey: string;

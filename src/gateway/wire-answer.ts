@@ -1,6 +1,6 @@
 import { bearerChallenge, challengeError } from "../auth/challenge.ts";
 import type { JsonObject } from "../model/json.ts";
-import { metaPrefix } from "../model/identifiers.ts";
+import { metaPrefix, serverInfoMetaKey } from "../model/identifiers.ts";
 import type { Fact, Refusal, RefusalCode } from "../model/refusal.ts";
 import type { Era } from "../model/revision.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
@@ -30,6 +30,8 @@ export interface RefusalContext {
   readonly outcome: Outcome;
   /** The caller waits for a task, in whose place no result of the tool may stand. */
   readonly asTask?: boolean;
+  /** What the gateway says of itself in results of the modern era (2026-07-28, basic, "`_meta`"). */
+  readonly serverInfo?: JsonObject;
   /** The protected resource, when the path names one: where a challenge sends the client. */
   readonly resource: { readonly metadataUrl: string; readonly minimalScopes: readonly string[] } | undefined;
 }
@@ -125,11 +127,15 @@ const nouns: ReadonlyMap<string, string> = new Map([
 ]);
 
 function toolError(refusal: Refusal, rule: WireRule, context: RefusalContext): JsonObject {
+  const isModern = context.era === "modern";
   return {
     content: [{ type: "text", text: sentence(refusal, rule, context) }],
     isError: true,
-    _meta: { [`${metaPrefix}refusal`]: { code: refusal.code, ref: context.ref, outcome: context.outcome } },
-    ...(context.era === "modern" ? { resultType: "complete" } : {}),
+    _meta: {
+      [`${metaPrefix}refusal`]: { code: refusal.code, ref: context.ref, outcome: context.outcome },
+      ...(isModern && context.serverInfo !== undefined ? { [serverInfoMetaKey]: context.serverInfo } : {}),
+    },
+    ...(isModern ? { resultType: "complete" } : {}),
   };
 }
 

@@ -66,6 +66,8 @@ export const limits = {
   sessionTouchMsMin: 60_000,
   /** Largest session record: what a client says of itself at `initialize` is kept in it. */
   sessionRecordBytesMax: 65_536,
+  /** How long the acknowledgement of a subscription waits for upstreams to be heard. */
+  listenAcknowledgeMsMax: 2_000,
   /** Resources that one session may subscribe to, and what their names may take together. */
   sessionSubscriptionsMax: 1_000,
   sessionSubscriptionCharsMax: 262_144,
@@ -138,6 +140,13 @@ export const limits = {
   fileValidatorCharsMax: 256,
   /** Links of one result that are given their public address; later ones stay as they came. */
   linksPerResultMax: 1_000,
+  /** How long a resource that a result named and no list has can be read. */
+  linkProvenanceMs: 3_600_000,
+  /** Such resources that are noted of one result, and within that time for one principal at one server, on one replica. */
+  linksNotedPerResultMax: 200,
+  linksNotedPerPrincipalMax: 10_000,
+  /** Principals whose such resources are counted; the oldest begins anew. */
+  linkOwnersRememberedMax: 10_000,
 
   listPagesMax: 50,
   /** Items of one page of a list towards clients: some never ask for a second one, so usual catalogs are one page. */
@@ -158,7 +167,9 @@ export const limits = {
   catalogRetryMs: 5_000,
   /** Pause before lists that an upstream says have changed are read: it may have more to say. */
   catalogSettleMs: 250,
-  /** Least time between two such readings, which doubles up to the second with every one that follows within the third. */
+  /** Such readings that follow each other without a further pause. */
+  catalogRefreshBurst: 5,
+  /** Least time between two of them then, which doubles up to the second with every one that follows within the third. */
   catalogRefreshMsMin: 1_000,
   catalogRefreshMsMax: 30_000,
   catalogRefreshCalmMs: 60_000,

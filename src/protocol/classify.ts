@@ -6,6 +6,7 @@ import { ok } from "../model/result.ts";
 import type { Refused, Result } from "../model/result.ts";
 import type { RpcMessage, RpcNotification, RpcRequest, RpcResponse } from "../model/rpc.ts";
 import { readMessage } from "./jsonrpc.ts";
+import { hasLookAlike } from "./look-alike.ts";
 import { clientMethods } from "./methods.ts";
 import type { Column } from "./methods.ts";
 import { trimOws } from "./modern/header-value.ts";
@@ -45,7 +46,7 @@ interface Posted<M extends RpcMessage> {
  * |---|---|---|
  * | `RPC_BATCH_REFUSED` | the value is an array; who serves 2025-03-26 takes it apart before | −32600, 400 |
  * | `RPC_MESSAGE_INVALID` | no JSON-RPC message; a request's method without id | −32600, 400 |
- * | `RPC_PARAMS_INVALID` | `params` is no object | −32602, 400 |
+ * | `RPC_PARAMS_INVALID` | `params` is no object, or has a member that looks like one that is judged | −32602, 200 |
  * | `RPC_RESPONSE_UNEXPECTED` | a response under a modern version header | −32600, 400 |
  * | `HEADER_MISMATCH` | `initialize` under a modern version header; a header missing, repeated or unlike the body | −32020, 400 |
  * | `REVISION_UNSUPPORTED` | a version nobody here speaks; facts `supported`, `requested` | −32022, 400 |
@@ -63,6 +64,8 @@ export function classify(input: { readonly headers: McpHeaders; readonly message
   const version = headers.protocolVersion === undefined ? undefined : trimOws(headers.protocolVersion);
   const message = read.value;
   if (message.kind === "response") return classifyResponse({ headers, message, version });
+  if (message.params !== undefined && hasLookAlike(message.params))
+    return refuse("RPC_PARAMS_INVALID", { reason: "look-alike" });
   if (message.kind === "notification") return classifyNotification({ headers, message, version });
   return classifyRequest({ headers, message, version });
 }

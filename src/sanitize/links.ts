@@ -32,6 +32,35 @@ export function rewriteStructuredLinks(value: Json, rules: LinkRules): Json {
   return new LinkRewriter(rules).strings(value);
 }
 
+/**
+ * URIs of the resources that a result names, as links or by embedding them, in the order in which they stand: in the
+ * content of `tools/call`, the messages of `prompts/get` and the contents of `resources/read`.
+ */
+export function resourcesNamedIn(result: JsonObject): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const block of listed(readOwn(result, "content"))) addNamed(named, block);
+  for (const message of listed(readOwn(result, "messages")))
+    for (const block of listed(readOwn(message, "content"))) addNamed(named, block);
+  for (const resource of listed(readOwn(result, "contents"))) addUri(named, resource);
+  return named;
+}
+
+/** A list, or what stands where one of a single element may stand without it. */
+function listed(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
+}
+
+function addNamed(named: Set<string>, block: Json): void {
+  const type = readOwn(block, "type");
+  if (type === "resource_link") addUri(named, block);
+  if (type === "resource") addUri(named, readOwn(block, "resource"));
+}
+
+function addUri(named: Set<string>, resource: Json | undefined): void {
+  const uri = readOwn(resource, "uri");
+  if (typeof uri === "string") named.add(uri);
+}
+
 /** Characters of a URL that text around it does not use: no quotes, brackets, `;` or `#`. */
 const urlRun = /[A-Za-z0-9._~!$&*+,=:@/?%-]+/y;
 /** Before a URL that stands by itself: not within a longer word, a URL with another scheme, or another URL's query. */

@@ -97,6 +97,8 @@ export interface UpstreamWatch {
   /** A notification of the stream, its subscription id taken out. */
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly onAsked?: AnswerAsked | undefined;
+  /** The stream stands for the first time, or it is known that the upstream offers none. */
+  readonly onOpened?: (() => void) | undefined;
   /** The stream stands again after it was lost; what changed in between was not seen. */
   readonly onReopened: () => void;
 }

@@ -26,6 +26,8 @@ export interface Attempt {
   readonly onQueued: () => void;
   /** `resumed`: the upstream was asked for what had been missed. */
   readonly onOpen: (resumed: boolean) => void;
+  /** From now on it brings all that is wanted. */
+  readonly onStanding: () => void;
 }
 
 /**

@@ -127,8 +127,8 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
   const subscriptions = createSubscriptions({ link, sessions, session, subscribed: memory.subscribed }, (refusal) => {
     stream.fail(refusal);
   });
-  const subscribe = ({ resources }: Wanted): void => {
-    if (declares(session.grant, "resources", "subscribe")) subscriptions.want(resources);
+  const subscribe = async ({ resources }: Wanted): Promise<void> => {
+    if (declares(session.grant, "resources", "subscribe")) await subscriptions.want(resources);
   };
   const stream = openStream(link, {
     method: "GET",
@@ -141,10 +141,10 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
       attempt.onOpen(resumed);
       tellLevel(attempt, hearing);
       attempt.onChange((wanted) => {
-        subscribe(wanted);
+        void subscribe(wanted);
         return true;
       });
-      subscribe(attempt.wanted());
+      void subscribe(attempt.wanted()).then(attempt.onStanding);
     },
     take: (message) => {
       if (message.kind === "request") asking.take(message);

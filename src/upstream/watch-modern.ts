@@ -87,6 +87,7 @@ function listen(attempt: Attempt, filter: JsonObject, credential: readonly strin
     acknowledged = true;
     attempt.offer.tell("offered");
     attempt.onOpen(false);
+    attempt.onStanding();
   };
   const acknowledgement = (): void => {
     if (acknowledged) return;

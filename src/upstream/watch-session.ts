@@ -29,8 +29,11 @@ export async function isForgotten(link: Link, grant: LegacyGrant): Promise<boole
 }
 
 export interface Subscriptions {
-  /** Subscribes to what is new among `uris` and unsubscribes from what is no longer there, one at a time. */
-  want(uris: readonly string[]): void;
+  /**
+   * Subscribes to what is new among `uris` and unsubscribes from what is no longer there, one at a time. Settles
+   * when nothing is left to do, or something failed.
+   */
+  want(uris: readonly string[]): Promise<void>;
   /** Sends nothing further. What was subscribed stays: another replica may hold the session's stream by now. */
   stop(): void;
 }
@@ -51,7 +54,7 @@ export function createSubscriptions(
 ): Subscriptions {
   const { link, sessions, session, subscribed } = of;
   let wanted: ReadonlySet<string> = new Set();
-  let busy = false;
+  let settling: Promise<void> | undefined;
   let stopped = false;
   const step = async (method: string, uri: string): Promise<boolean> => {
     const reply = await askOnSession(link, session.grant, method, { uri });
@@ -73,16 +76,17 @@ export function createSubscriptions(
     return true;
   };
   const settle = async (): Promise<void> => {
-    busy = true;
+    // Not before `settling` holds this very promise: without anything to do it would be over by then.
+    await Promise.resolve();
     for (let next = nextOf(wanted, subscribed); next !== undefined && !stopped; next = nextOf(wanted, subscribed)) {
       if (!(await step(...next))) break;
     }
-    busy = false;
+    settling = undefined;
   };
   return {
     want(uris) {
       wanted = new Set(uris);
-      if (!busy && !stopped) void settle();
+      return stopped ? Promise.resolve() : (settling ??= settle());
     },
     stop() {
       stopped = true;

@@ -39,6 +39,8 @@ interface Keeper {
   wanted: Wanted;
   /** No stream has stood since one did. */
   gap: boolean;
+  /** Whoever watches has heard that it stands. */
+  told: boolean;
 }
 
 /**
@@ -54,6 +56,7 @@ export function keepWatching(watched: Watched, watch: UpstreamWatch): Watching {
     runs: [],
     wanted: watch.wanted,
     gap: false,
+    told: false,
   };
   start(keeper);
   return {
@@ -99,20 +102,28 @@ async function keep(keeper: Keeper, run: Run): Promise<void> {
   }
 }
 
+function opened(keeper: Keeper): void {
+  if (keeper.told) return;
+  keeper.told = true;
+  keeper.watch.onOpened?.();
+}
+
 /** Another stream stands already. */
 function isReplaced({ runs }: Keeper, run: Run): boolean {
   return runs.some((other) => other !== run && other.openSince !== undefined);
 }
 
 function pauseAfter(
-  { watched: { link } }: Keeper,
+  keeper: Keeper,
   run: Run,
   { end, backoff }: { readonly end: AttemptEnd; readonly backoff: Backoff },
 ): number {
+  const { link } = keeper.watched;
   const { upstream, limits } = link;
   const livedMs = run.openSince === undefined ? 0 : performance.now() - run.openSince;
   run.openSince = undefined;
   if (end.kind === "unavailable") {
+    opened(keeper);
     link.log("upstream-stream-unavailable", { upstream, pauseMs: limits.upstreamStreamRefusedMs });
     return limits.upstreamStreamRefusedMs;
   }
@@ -157,6 +168,9 @@ function attemptOf(keeper: Keeper, run: Run, offer: StreamOffer): Attempt {
       link.log("upstream-streams-full", { upstream: link.upstream, ...link.pools.streams.load });
       // The connection that this one waits for may be the other's own.
       for (const other of keeper.runs.filter((one) => one !== run)) drop(keeper, other);
+    },
+    onStanding: () => {
+      opened(keeper);
     },
     onOpen: (resumed) => {
       run.openSince = performance.now();

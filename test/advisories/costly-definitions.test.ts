@@ -52,7 +52,8 @@ describe("a list", () => {
   ])("of pages of %i bytes, %i of them, under a bound of 30: read %s", async (bytes, pages, read) => {
     let asked = 0;
     const source = {
-      identify: () => Promise.resolve(ok({ era: "modern" as const, capabilities: { tools: {} }, instructions: undefined })),
+      identify: () =>
+        Promise.resolve(ok({ era: "modern" as const, capabilities: { tools: {} }, instructions: undefined })),
       page: () => {
         asked += 1;
         return Promise.resolve(ok({ definitions: [], nextCursor: asked < pages ? `${asked}` : undefined, bytes }));

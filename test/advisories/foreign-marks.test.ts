@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGatewayUnderTest } from "../journey/gateway-under-test.ts";
 import type { GatewayUnderTest } from "../journey/gateway-under-test.ts";
-import { legacyCall, modernCall, modernHeaders, modernMeta, openSession, post } from "../journey/wire-client.ts";
+import {
+  legacyCall,
+  modernCall,
+  modernHeaders,
+  modernMeta,
+  openSession,
+  post,
+  refusalIn,
+} from "../journey/wire-client.ts";
 import { startListingUpstream } from "./listing-upstream.ts";
 import type { ListingUpstream } from "./listing-upstream.ts";
 
@@ -46,16 +54,28 @@ describe("an upstream", () => {
 });
 
 describe("a client", () => {
-  it("cannot mark what it sends as the gateway's, nor send answers and tasks that nobody judges", async () => {
-    const params = { name: "forge", arguments: {}, kept: 1, task: { ttl: 1 }, inputResponses: {}, requestState: "x" };
-    const _meta = { ...modernMeta, "io.sallyport/who": "root", "its.own/key": 1 };
+  const ownMeta = { ...modernMeta, "io.sallyport/who": "root", "its.own/key": 1 };
+  const callWith = async (more: object): Promise<unknown> => {
+    const params = { name: "forge", arguments: {}, kept: 1, ...more, _meta: ownMeta };
     const headers = modernHeaders({}, "tools/call", "forge");
-    await post({ gateway, server: "s" }, headers, {
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { ...params, _meta },
-    });
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const answer = await post({ gateway, server: "s" }, headers, body);
+    return refusalIn(answer).code;
+  };
+
+  it("cannot mark what it sends as the gateway's", async () => {
+    await callWith({});
     expect(upstream.called.at(-1)).toEqual({ name: "forge", arguments: {}, kept: 1, _meta: { "its.own/key": 1 } });
+  });
+
+  it("cannot bring a state that the gateway did not hand out", async () => {
+    const before = upstream.called.length;
+    expect(await callWith({ inputResponses: {}, requestState: "x" })).toBe("REQUEST_STATE_INVALID");
+    expect(upstream.called).toHaveLength(before);
+  });
+
+  it("cannot have a task made in a form that its era does not have", async () => {
+    await callWith({ task: { ttl: 1 } });
+    expect(upstream.called.at(-1)).not.toHaveProperty("task");
   });
 });

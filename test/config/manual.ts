@@ -66,11 +66,14 @@ function typeOf(node: SchemaNode): string {
   if (node.writeOnly === true) return "secret";
   if (node.const !== undefined) return `\`${JSON.stringify(node.const)}\``;
   if (node.enum !== undefined) return node.enum.map((value) => `\`${value}\``).join(", ");
+  return typeByShape(node);
+}
+
+function typeByShape(node: SchemaNode): string {
   if (node.type === "integer") return `${node.minimum ?? ""} to ${node.maximum ?? ""}`;
   if (node.type === "array") return node.items?.type === "object" ? "list of maps" : "list of texts";
   if (node.type === "object") return typeof node.additionalProperties === "object" ? "map by name" : "map";
-  if (node.type === "boolean") return "true or false";
-  return "text";
+  return node.type === "boolean" ? "true or false" : "text";
 }
 
 function cell(text: string): string {

@@ -83,13 +83,14 @@ describe.each(kinds)("SDK client %s in front of server-everything", (kind) => {
     }
   });
 
-  it("cannot follow a link to what only its own session has", async () => {
+  it("can follow a link to what only its own session has, once a result brought it", async () => {
+    const uri = "demo://resource/session/note.gz";
+    expect(await rejection(client.readResource(uri))).toMatchObject({ data: { uri } });
     const args = { name: "note.gz", data: "data:text/plain,hello", outputType: "resourceLink" };
     const { content } = await client.callTool("gzip-file-as-resource", args);
     const [link] = content as Loose[];
-    expect(link).toMatchObject({ type: "resource_link", uri: "demo://resource/session/note.gz" });
-    const error = await rejection(client.readResource(String(link!["uri"])));
-    expect(error).toMatchObject({ data: { uri: "demo://resource/session/note.gz" } });
+    expect(link).toMatchObject({ type: "resource_link", uri });
+    expect((await client.readResource(uri))["contents"]).toMatchObject([{ uri, mimeType: "application/gzip" }]);
   });
 
   if (isModern)

@@ -136,7 +136,7 @@ describe("an HTTP request of another form is refused before its body is read", (
     },
   );
 
-  it.each(["GET", "PUT", "PATCH", "TRACE", "PROPFIND", "QUERY", "OPTIONS"])(
+  it.each(["PUT", "PATCH", "TRACE", "PROPFIND", "QUERY", "OPTIONS"])(
     "%s of a known principal is HTTP_METHOD_REFUSED and told what is allowed",
     async (method) => {
       const { alice, gateway } = bench;
@@ -152,7 +152,18 @@ describe("an HTTP request of another form is refused before its body is read", (
         rpc: -32600,
         code: "HTTP_METHOD_REFUSED",
       });
-      expect(answer.headers.allow).toBe("POST, DELETE");
+      expect(answer.headers.allow).toBe("GET, POST, DELETE");
     },
   );
+
+  it.each(["GET", "DELETE", "PUT"])("%s under a modern revision is told that it takes POST alone", async (method) => {
+    const { alice, gateway } = bench;
+    const headers = { ...legacyHeaders(alice), "mcp-protocol-version": "2026-07-28" };
+    const answer = await refusedOnce(bench, () => send({ port: gateway.port, path: "/alpha/mcp", method, headers }), {
+      status: 405,
+      rpc: -32600,
+      code: "HTTP_METHOD_REFUSED",
+    });
+    expect(answer.headers.allow).toBe("POST");
+  });
 });

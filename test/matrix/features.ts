@@ -202,7 +202,7 @@ export const features: readonly Feature[] = [
       const pending = client.isLegacy
         ? client.raw({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "m_slow", arguments: { text } } })
         : client.request("tools/call", { name: "m_slow", arguments: { text } }, { signal: leaving.signal });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await until(() => server.started.includes(text));
       if (client.isLegacy) await client.notify("notifications/cancelled", { requestId: id });
       else leaving.abort();
       await pending.catch(() => undefined);

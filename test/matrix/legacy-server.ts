@@ -20,17 +20,18 @@ interface Session {
 interface State {
   readonly revision: LegacyRevision;
   readonly sessions: Map<string, Session>;
+  readonly started: string[];
   readonly cancelled: string[];
   changed: number;
   tasks: number;
 }
 
-/** Serves one legacy revision, sessions included. `cancelled` notes the texts of calls that were given up. */
+/** Serves one legacy revision, sessions included. `started` and `cancelled` note the texts of `slow` calls. */
 export function legacyServer(
   revision: LegacyRevision,
-  cancelled: string[],
+  { started, cancelled }: { readonly started: string[]; readonly cancelled: string[] },
 ): (req: IncomingMessage, res: ServerResponse, message: Loose) => Promise<void> {
-  const state: State = { revision, sessions: new Map(), cancelled, changed: 0, tasks: 0 };
+  const state: State = { revision, sessions: new Map(), started, cancelled, changed: 0, tasks: 0 };
   return (req, res, message) => serve(state, { req, res, message });
 }
 
@@ -146,6 +147,7 @@ async function call(state: State, session: Session, turn: Turn): Promise<void> {
   const tool = String(params["name"]);
   const args = (params["arguments"] ?? {}) as Loose;
   if (tool === "slow") {
+    state.started.push(String(args["text"]));
     session.slow.set(message["id"], () => {
       state.cancelled.push(String(args["text"]));
       res.destroy();

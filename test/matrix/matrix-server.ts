@@ -10,15 +10,19 @@ import { modernServer } from "./modern-server.ts";
 export interface MatrixServer {
   readonly url: string;
   readonly revision: Revision;
-  /** Texts of the `slow` calls that were cancelled. */
+  /** Texts of the `slow` calls that came. */
+  readonly started: readonly string[];
+  /** Texts of those that were cancelled. */
   readonly cancelled: readonly string[];
   close(): Promise<void>;
 }
 
 /** A server that speaks one revision and offers all that the revision has. */
 export async function startMatrixServer(revision: Revision): Promise<MatrixServer> {
+  const started: string[] = [];
   const cancelled: string[] = [];
-  const serve = isLegacyRevision(revision) ? legacyServer(revision, cancelled) : modernServer(cancelled);
+  const notes = { started, cancelled };
+  const serve = isLegacyRevision(revision) ? legacyServer(revision, notes) : modernServer(notes);
   const server = createServer((req, res) => {
     void readJson(req).then((message) => serve(req, res, message));
   });
@@ -27,6 +31,7 @@ export async function startMatrixServer(revision: Revision): Promise<MatrixServe
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     revision,
+    started,
     cancelled,
     close: async () => {
       server.closeAllConnections();

@@ -11,6 +11,7 @@ interface Listener {
 }
 
 interface State {
+  readonly started: string[];
   readonly cancelled: string[];
   readonly listeners: Set<Listener>;
   changed: number;
@@ -29,11 +30,15 @@ const cacheable = [
   "resources/read",
 ];
 
-/** Serves 2026-07-28. `cancelled` notes the texts of calls that were given up. */
-export function modernServer(
-  cancelled: string[],
-): (req: IncomingMessage, res: ServerResponse, message: Loose) => Promise<void> {
-  const state: State = { cancelled, listeners: new Set(), changed: 0, tasks: 0 };
+/** Serves 2026-07-28. `started` and `cancelled` note the texts of `slow` calls. */
+export function modernServer({
+  started,
+  cancelled,
+}: {
+  readonly started: string[];
+  readonly cancelled: string[];
+}): (req: IncomingMessage, res: ServerResponse, message: Loose) => Promise<void> {
+  const state: State = { started, cancelled, listeners: new Set(), changed: 0, tasks: 0 };
   return (req, res, message) => {
     serve(state, { req, res, message });
     return Promise.resolve();
@@ -123,6 +128,7 @@ function call(state: State, { res, message }: Turn): void {
   const tool = String(params["name"]);
   const args = (params["arguments"] ?? {}) as Loose;
   if (tool === "slow") {
+    state.started.push(String(args["text"]));
     res.on("close", () => state.cancelled.push(String(args["text"])));
     return;
   }

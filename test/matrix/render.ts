@@ -8,7 +8,7 @@ export interface Seen {
 
 /** A table for each revision of the client: a row for each feature, a column for each revision of the server. */
 export function renderMatrix(seen: Seen): string {
-  return seen.revisions.map((client) => renderTable(client, seen)).join("");
+  return `\n${seen.revisions.map((client) => renderTable(client, seen)).join("\n")}\n`;
 }
 
 function renderTable(client: Revision, { revisions, titles, verdict }: Seen): string {
@@ -22,5 +22,5 @@ function renderTable(client: Revision, { revisions, titles, verdict }: Seen): st
     head.map(() => ""),
     "-",
   );
-  return `\n${[line(head), rule, ...body.map((row) => line(row))].join("\n")}\n\n`;
+  return `${[line(head), rule, ...body.map((row) => line(row))].join("\n")}\n`;
 }

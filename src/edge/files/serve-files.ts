@@ -82,6 +82,7 @@ async function receive(
     limits: gateway.limits,
     stream: noStream,
     listen: noStream,
+    expectWait: noStream,
   });
   const x = beginExchange(arrival, gateway.ref(), gateway.now());
   const visit: Visit = { x, asked, file: undefined, request: request.raw, head: undefined, ticket: "", over: false };

@@ -19,6 +19,8 @@ export interface FileRoutes {
   find(server: string, upstream: string): FileRoute | undefined;
   /** The address under which clients of a server fetch what `url` names at an upstream; undefined for what is no file. */
   publicAddress(server: string, upstream: string, url: string): string | undefined;
+  /** Whether an address is one under which clients of a server fetch files of an upstream. */
+  isPublicAddress(server: string, upstream: string, address: string): boolean;
 }
 
 export interface FileRoutesOptions {
@@ -54,6 +56,8 @@ export function createFileRoutes({ origin, servers, upstreams }: FileRoutesOptio
       if (!file.ok || !route.takes(file.value.path)) return undefined;
       return `${origin}/files/${server}/${upstream}${target}${fragment}`;
     },
+    isPublicAddress: (server, upstream, address) =>
+      find(server, upstream) !== undefined && address.startsWith(`${origin}/files/${server}/${upstream}/`),
   };
 }
 

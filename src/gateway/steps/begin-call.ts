@@ -13,6 +13,7 @@ import type { Gateway } from "../gateway.ts";
 export function beginCall(x: Exchange, g: Gateway): undefined {
   const id = requestIdOf(x);
   if (x.target?.entry === undefined || id === undefined) return undefined;
+  x.arrival.expectWait();
   if (x.session === undefined) beginModern(x);
   else beginLegacy(x, g, { session: x.session, id });
   return undefined;

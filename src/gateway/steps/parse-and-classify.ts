@@ -13,12 +13,18 @@ import type { Exchange } from "../exchange.ts";
 export function parseAndClassify(x: Exchange): Refusal | undefined | Promise<Refusal | undefined> {
   const { httpMethod } = x.arrival;
   if (httpMethod === "GET" || httpMethod === "DELETE") return classifyBare(x, httpMethod);
-  if (httpMethod !== "POST") return methodRefused(httpMethod, ["GET", "POST", "DELETE"]);
+  if (httpMethod !== "POST") return methodRefused(httpMethod, methodsOf(x));
   return x.body === undefined ? (negotiate(x) ?? readAndClassify(x)) : classifyMessage(x);
 }
 
 async function readAndClassify(x: Exchange): Promise<Refusal | undefined> {
   return read(x, await x.arrival.readBody()) ?? classifyMessage(x);
+}
+
+/** What the endpoint takes in the revision that the header names, or without one in any. */
+function methodsOf(x: Exchange): readonly string[] {
+  const version = x.arrival.headers["mcp-protocol-version"];
+  return version === undefined || isLegacyRevision(version) ? ["GET", "POST", "DELETE"] : ["POST"];
 }
 
 function methodRefused(method: string, allow: readonly string[]): Refusal {

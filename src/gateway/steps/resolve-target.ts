@@ -5,9 +5,9 @@ import type { View } from "../../catalog/views.ts";
 import { readCompletion } from "../../protocol/completion.ts";
 import { clientMethods, type ClientMethod } from "../../protocol/methods.ts";
 import { listing } from "../../policy/decide.ts";
-import { resolvedUri } from "../../policy/uri.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { belongs, lookUpLink } from "./linked-resource.ts";
 import { questionAbout } from "./question.ts";
 import { catalogUnavailable, viewOf } from "./view-of.ts";
 
@@ -25,7 +25,9 @@ export function resolveTarget(x: Exchange, g: Gateway): Refusal | undefined | Pr
   return view instanceof Promise ? view.then((late) => lookIn(late, x, g, target)) : lookIn(view, x, g, target);
 }
 
-function lookIn(view: View, x: Exchange, g: Gateway, target: NonNullable<ClientMethod["target"]>): Refusal | undefined {
+type Looked = Refusal | undefined | Promise<Refusal | undefined>;
+
+function lookIn(view: View, x: Exchange, g: Gateway, target: NonNullable<ClientMethod["target"]>): Looked {
   x.view = view;
   if (target === "list") return undefined;
   if (target === "completion") return lookUpReference(x, g);
@@ -33,14 +35,14 @@ function lookIn(view: View, x: Exchange, g: Gateway, target: NonNullable<ClientM
 }
 
 /** Completion names a prompt or a template as a list showed it; the answer tells as much of an item as the item. */
-function lookUpReference(x: Exchange, g: Gateway): Refusal | undefined {
+function lookUpReference(x: Exchange, g: Gateway): Looked {
   const asked = readCompletion(paramsOf(x));
   if (!asked.ok) return asked.refusal;
   x.args = asked.value.args;
   return lookUp(x, g, asked.value.kind, asked.value.name);
 }
 
-function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | undefined): Refusal | undefined {
+function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | undefined): Looked {
   if (asked === undefined || asked.length > g.limits.uriCharsMax) return refuse("RPC_PARAMS_INVALID").refusal;
   const view = given(x.view, "a view");
   const named = view.table.byName[kind].get(asked) ?? [];
@@ -56,27 +58,17 @@ function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | u
  * A URI that is not listed belongs to the first visible template it matches. One that templates of two
  * upstreams match belongs to neither: the one that answers everything would answer for the other.
  */
-function lookUpTemplate(
-  x: Exchange,
-  g: Gateway,
-  { asked, named }: { asked: string; named: readonly Entry[] },
-): Refusal | undefined {
+function lookUpTemplate(x: Exchange, g: Gateway, { asked, named }: { asked: string; named: readonly Entry[] }): Looked {
   const view = given(x.view, "a view");
   const found = view.table.templates.filter((template) => belongs(template, asked));
   const visible = found.filter((template) => view.visible.has(template));
   const [entry] = visible;
-  if (entry === undefined) return withheldFrom(x, g, found) ?? unseen(view, [...named, ...found]);
+  if (entry === undefined)
+    return withheldFrom(x, g, found) ?? lookUpLink(x, g, { asked, unseen: () => unseen(view, [...named, ...found]) });
   const upstreams = [...new Set(visible.map(({ item }) => item.upstream))];
   if (upstreams.length > 1) return refuse("CATALOG_ITEM_COLLIDED", { upstreams, kind: "template" }).refusal;
   x.target = { kind: "resource", asked, entry };
   return undefined;
-}
-
-/** As received and, where dot segments lead elsewhere, as whoever resolves them reads it: the template vouches for its own URIs alone. */
-function belongs({ matches }: Entry, asked: string): boolean {
-  if (matches?.(asked) !== true) return false;
-  const resolved = resolvedUri(asked);
-  return resolved === undefined || matches(resolved);
 }
 
 /** Whoever would see an item, were it not withheld, is told why it is. */

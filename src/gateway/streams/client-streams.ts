@@ -9,6 +9,7 @@ import { createCallSlots } from "../call-slots.ts";
 import { given, type Exchange, type ListeningStream } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { keepStream, type LiveStream, type StreamEnd } from "./live-stream.ts";
+import { holdBack } from "./held-back.ts";
 import { createStreamHolders, type Holder, type HolderRecords, type StreamHolders } from "./stream-holders.ts";
 import type { UsedUpstreams } from "./used-upstreams.ts";
 import { readNote, writeNote, type SessionName, type StreamNote } from "./stream-notes.ts";
@@ -45,6 +46,8 @@ export interface Feed {
   /** What the session wants to hear of may have changed. */
   refresh(): Promise<void>;
   end(): void;
+  /** Settles once upstreams tell it what the stream was opened for, or cannot. Absent: from the beginning. */
+  readonly standing?: Promise<void>;
 }
 
 /** What a modern client listens for, by the id of its request and the part of its filter that is honoured. */
@@ -139,10 +142,20 @@ async function serveSession(hall: Hall, x: Exchange, g: Gateway): Promise<Refusa
   }
 }
 
+/**
+ * The acknowledgement is the first message (2026-07-28, subscriptions), and a promise: what changes after it is
+ * told. So it waits until upstreams are heard, for a moment; a client is not kept waiting for one that is down.
+ */
 function listening(hall: Hall, listen: Listen): Feeding {
-  return (x, g, stream) => {
-    stream.deliver(listen.first);
-    return hall.options.feedListen(listen)(x, g, stream);
+  return (x, g, live) => {
+    const held = holdBack(live, { first: listen.first, messagesMax: g.limits.sessionSubscriptionsMax });
+    const feed = hall.options.feedListen(listen)(x, g, held.stream);
+    const late = setTimeout(held.release, g.limits.listenAcknowledgeMsMax);
+    void (feed.standing ?? Promise.resolve()).then(held.release);
+    void live.ended.then(() => {
+      clearTimeout(late);
+    });
+    return feed;
   };
 }
 

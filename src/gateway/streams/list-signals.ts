@@ -66,8 +66,11 @@ export function createListSignals(options: ListSignalsOptions): ListSignals {
 function join(desk: Desk, upstream: string, hear: () => void): void {
   const known = desk.followed.get(upstream);
   const followed = known ?? startFollowing(desk, upstream);
-  if (known === undefined) desk.followed.set(upstream, followed);
   followed.followers.add(hear);
+  if (known !== undefined) return;
+  desk.followed.set(upstream, followed);
+  // What changes before the stream to the upstream stands is not told.
+  soonRead(desk, upstream);
 }
 
 function startFollowing(desk: Desk, upstream: string): Followed {

@@ -1,5 +1,6 @@
 export interface PaceBounds {
   readonly catalogSettleMs: number;
+  readonly catalogRefreshBurst: number;
   readonly catalogRefreshMsMin: number;
   readonly catalogRefreshMsMax: number;
   readonly catalogRefreshCalmMs: number;
@@ -15,13 +16,16 @@ export const unhurried: Pace = { lastAt: -Infinity, streak: 0 };
 
 /**
  * How long to wait before lists are read that an upstream says have changed. A quiet upstream waits for a moment
- * in which it may have more to say; one that goes on and on waits twice as long every time, so that a flood of
- * notices costs a bounded number of readings.
+ * in which it may have more to say; one that goes on beyond a few times waits twice as long every time, so that a
+ * flood of notices costs a bounded number of readings.
  */
 export function waitMs({ lastAt, streak }: Pace, now: number, bounds: PaceBounds): number {
-  if (streak === 0) return bounds.catalogSettleMs;
+  if (streak < bounds.catalogRefreshBurst) return bounds.catalogSettleMs;
   // 2^20 times the least is far beyond any most: the exponent stays where numbers are exact.
-  const pause = Math.min(bounds.catalogRefreshMsMin * 2 ** Math.min(streak - 1, 20), bounds.catalogRefreshMsMax);
+  const pause = Math.min(
+    bounds.catalogRefreshMsMin * 2 ** Math.min(streak - bounds.catalogRefreshBurst, 20),
+    bounds.catalogRefreshMsMax,
+  );
   return Math.max(bounds.catalogSettleMs, lastAt + pause - now);
 }
 

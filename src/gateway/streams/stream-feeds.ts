@@ -142,6 +142,7 @@ function changedMethod(kind: ListKind): string {
 
 function joined(feeds: readonly Feed[]): Feed {
   return {
+    standing: Promise.all(feeds.map(({ standing }) => standing ?? Promise.resolve())).then(() => undefined),
     tend: async () => {
       await Promise.all(feeds.map((feed) => feed.tend()));
     },

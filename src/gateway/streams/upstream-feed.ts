@@ -32,6 +32,7 @@ export interface UpstreamFeedOptions {
 /** One upstream's stream for this client, with the client's name of every URI that the upstream knows under its own. */
 interface Watched {
   readonly watching: Watching;
+  readonly opened: Promise<void>;
   names: ReadonlyMap<string, string>;
 }
 
@@ -55,8 +56,11 @@ export function createUpstreamFeed(x: Exchange, g: Gateway, options: UpstreamFee
   });
   const feeder: Feeder = { x, g, options, watched: new Map(), updates, over: false };
   const following = oneAtATime(() => follow(feeder));
-  void following.run();
+  const standing = following.run().then(async () => {
+    await Promise.all([...feeder.watched.values()].map(({ opened }) => opened));
+  });
   return {
+    standing,
     tend: () => following.run(),
     refresh: () => following.run(),
     end: () => {
@@ -97,7 +101,7 @@ function apply(feeder: Feeder, wanted: ReadonlyMap<string, ReadonlyMap<string, s
   for (const [upstream, names] of wanted) {
     const resources = [...names.keys()];
     const known = feeder.watched.get(upstream);
-    if (known === undefined) feeder.watched.set(upstream, { watching: watch(feeder, upstream, resources), names });
+    if (known === undefined) feeder.watched.set(upstream, { ...watch(feeder, upstream, resources), names });
     else if (!sameKeys(known.names, names)) {
       known.names = names;
       known.watching.want({ lists: false, resources });
@@ -109,11 +113,16 @@ function sameKeys(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, s
   return one.size === other.size && [...one.keys()].every((key) => other.has(key));
 }
 
-function watch(feeder: Feeder, upstream: string, resources: readonly string[]): Watching {
+function watch(feeder: Feeder, upstream: string, resources: readonly string[]): Pick<Watched, "watching" | "opened"> {
   const { account, besides } = feeder.options;
   const more = besides?.(upstream) ?? {};
-  return feeder.g.upstreams.watch({
+  let onOpened = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    onOpened = resolve;
+  });
+  const watching = feeder.g.upstreams.watch({
     ...more,
+    onOpened,
     upstream,
     account,
     wanted: { lists: false, resources },
@@ -126,6 +135,7 @@ function watch(feeder: Feeder, upstream: string, resources: readonly string[]): 
       for (const uri of feeder.watched.get(upstream)?.names.values() ?? []) feeder.updates.add(uri, {});
     },
   });
+  return { watching, opened };
 }
 
 const updated = "notifications/resources/updated";
