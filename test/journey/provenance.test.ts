@@ -33,16 +33,20 @@ const uriIn = (params: unknown): unknown => (params as Loose | undefined)?.["uri
 interface Naming {
   readonly upstream: ListeningUpstream;
   result: Loose;
+  /** Its lists cannot be had. */
+  isListless: boolean;
   /** Runs before a call is answered. */
   meanwhile: () => Promise<void>;
 }
 
 async function namingUpstream(era: Era): Promise<Naming> {
-  const state = { result: {}, meanwhile: () => Promise.resolve() };
+  const state = { result: {}, isListless: false, meanwhile: () => Promise.resolve() };
   const first = (request: ReceivedRequest, wire: Wire): boolean => {
     const { id, method, params } = request.rpc;
     const isNaming = method === "tools/call" || method === "prompts/get" || uriIn(params) === naming;
-    if (!isNaming) return false;
+    if (state.isListless && String(method).endsWith("/list")) wire.respond(500, undefined, "");
+    else if (!isNaming) return false;
+    if (!isNaming) return true;
     const more = era === "modern" ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {};
     void state.meanwhile().then(() => {
       wire.json(200, { jsonrpc: "2.0", id, result: { ...state.result, ...more } });
@@ -244,6 +248,22 @@ describe.each(eras)("what a result named (%s client)", (era) => {
     // Asking again and again would not do: what can be read is named by its own contents.
     await new Promise((resolve) => setTimeout(resolve, 1_050));
     expect((await read(alice)).json["error"]).toMatchObject({ data: { uri } });
+  });
+
+  it("waits for the upstream's lists, which may say otherwise", async () => {
+    const a = await namingUpstream("modern");
+    const limits = { catalogAgeMsMax: 0, catalogStaleMsMax: 0 };
+    const gateway = await start(
+      { a },
+      { config: { limits, servers: { s: partsOf({ a }) } }, servers: { s: { a: "" } } },
+    );
+    const alice = await client(gateway, era);
+    await handOut(alice, a, links(uri));
+    a.isListless = true;
+    await until(async () => codeOf(await alice.call("tools/list", {})) === "CATALOG_UNAVAILABLE");
+    const before = readsAt(a);
+    expect(codeOf(await read(alice))).toBe("CATALOG_UNAVAILABLE");
+    expect(readsAt(a)).toBe(before);
   });
 
   it("in a result that is withheld was not named", async () => {
