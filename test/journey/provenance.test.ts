@@ -44,9 +44,9 @@ async function namingUpstream(era: Era): Promise<Naming> {
   const first = (request: ReceivedRequest, wire: Wire): boolean => {
     const { id, method, params } = request.rpc;
     const isNaming = method === "tools/call" || method === "prompts/get" || uriIn(params) === naming;
-    if (state.isListless && String(method).endsWith("/list")) wire.respond(500, undefined, "");
-    else if (!isNaming) return false;
-    if (!isNaming) return true;
+    const isFailing = state.isListless && String(method).endsWith("/list");
+    if (isFailing) wire.respond(500, undefined, "");
+    if (!isNaming) return isFailing;
     const more = era === "modern" ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {};
     void state.meanwhile().then(() => {
       wire.json(200, { jsonrpc: "2.0", id, result: { ...state.result, ...more } });
