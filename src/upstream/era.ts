@@ -56,8 +56,8 @@ const unsupportedVersion = -32022;
 
 /**
  * Asks `server/discover` (2026-07-28, "Discovery"). An upstream that knows the method answers with the
- * revisions it speaks, or with −32022 and the same; whoever answers with another error, or a 4xx, is taken
- * for legacy. An outage is no verdict: a 5xx, a timeout, a 408, 425 or 429, a lost connection or a 2xx that
+ * revisions it speaks, or with −32022 and the same; whoever answers with another error, a 4xx, or a result
+ * that names no revisions, as servers do that answer every method with `{}`, is taken for legacy. An outage is no verdict: a 5xx, a timeout, a 408, 425 or 429, a lost connection or a 2xx that
  * holds no answer is a failure and is not remembered.
  */
 async function probe(link: Link): Promise<Result<EraVerdict>> {
@@ -98,7 +98,9 @@ function judge(reply: Reply): Judged {
 const legacy: Result<EraVerdict> = ok({ era: "legacy" });
 
 function judgeDiscovered(result: JsonObject): Judged {
-  const versions = strings(readOwn(result, "supportedVersions"));
+  const named = readOwn(result, "supportedVersions");
+  if (named === undefined) return legacy;
+  const versions = strings(named);
   if (versions.length === 0) return refuse("UPSTREAM_ANSWER_INVALID", { reason: "no supportedVersions" });
   if (versions.some(isModernRevision)) return ok({ era: "modern", identity: identityFromDiscover(result, modernHop) });
   return versions.some(isLegacyRevision) ? legacy : refuse("UPSTREAM_REVISION_UNSUPPORTED", {});

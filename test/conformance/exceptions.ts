@@ -22,7 +22,7 @@ export function readExceptions(document: string): Exceptions {
 }
 
 /** Every list item on one line, however it is wrapped. */
-function listItems(document: string): readonly string[] {
+export function listItems(document: string): readonly string[] {
   const unwrapped = document.replaceAll(/\n {2}(?=\S)/g, " ");
   return unwrapped.split("\n").filter((line) => line.startsWith("- "));
 }

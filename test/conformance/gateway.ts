@@ -9,9 +9,12 @@ import type { Fixture } from "./fixture-http.ts";
 
 /**
  * A gateway in front of one server, as the suite needs it: nobody signs in, names stay as they are, and
- * policy allows everything. All else is as it comes.
+ * policy allows everything. All else is as it comes, unless arguments are not to be held to schemas.
  */
-export async function startGatewayBefore(upstreamUrl: string): Promise<Fixture> {
+export async function startGatewayBefore(
+  upstreamUrl: string,
+  heldArguments: "enforce" | "warn" = "enforce",
+): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), "sallyport-conformance-gateway-"));
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
@@ -20,7 +23,7 @@ export async function startGatewayBefore(upstreamUrl: string): Promise<Fixture> 
     listen: { host: "127.0.0.1", port },
     operations: { host: "127.0.0.1", port: await freePort() },
     auth: { none: true },
-    upstreams: { fixture: { url: upstreamUrl, addresses: "loopback" } },
+    upstreams: { fixture: { url: upstreamUrl, addresses: "loopback", schema: { arguments: heldArguments } } },
     servers: { fixture: { upstreams: { fixture: {} } } },
     policies: "./policies",
     audit: { mode: "required", sinks: [{ file: { path: "./audit.jsonl" } }] },

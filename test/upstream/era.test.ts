@@ -44,10 +44,24 @@ describe("the verdict on an upstream's era", () => {
       },
     },
     {
-      answer: "a result without revisions",
-      says: "failed UPSTREAM_ANSWER_INVALID",
+      answer: "an empty result, as to any method",
+      says: "legacy",
       act: (r, wire) => {
         wire.json(200, result(r, {}));
+      },
+    },
+    {
+      answer: "an empty list of revisions",
+      says: "failed UPSTREAM_ANSWER_INVALID",
+      act: (r, wire) => {
+        wire.json(200, result(r, { supportedVersions: [] }));
+      },
+    },
+    {
+      answer: "revisions that are no list",
+      says: "failed UPSTREAM_ANSWER_INVALID",
+      act: (r, wire) => {
+        wire.json(200, result(r, { supportedVersions: "2026-07-28" }));
       },
     },
     {
