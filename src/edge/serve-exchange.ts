@@ -40,13 +40,20 @@ export function serveExchange(
     });
   };
   const arrival = arrivalOf(req, res, { server, limits, stream: (): ClientStream => stream(), listen, expectWait });
-  void handle(arrival, gateway).then((answer) => {
+  const finish = (answer: Answer): void => {
     endWait?.();
     const open = listening ?? answering;
     if (open?.opened === true) open.finish(lastMessageOf(answer));
     // A connection kept alive would keep a gateway from stopping that has nothing left to do.
     else sendAnswer(req, res, answer, [extra, gateway.draining() ? { connection: "close" } : noHeaders]);
-  });
+  };
+  // A fault of ours costs this one connection, not the process.
+  void handle(arrival, gateway)
+    .then(finish)
+    .catch((cause: unknown) => {
+      gateway.logRefusal({ code: "INTERNAL_FAULT", during: "answer" }, cause);
+      res.destroy();
+    });
 }
 
 const noHeaders: Readonly<Record<string, string>> = {};

@@ -48,6 +48,8 @@ async function run(steps: readonly Step[], x: Exchange, g: Gateway): Promise<Ref
     }
     return undefined;
   } catch (cause) {
+    // Its upstream may have been asked by now.
+    if (x.account !== undefined) x.outcome = "unknown";
     return broken(cause);
   }
 }

@@ -3,6 +3,7 @@ import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import type { LogLevel } from "../model/log-level.ts";
+import { limits } from "../model/limits.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Result } from "../model/result.ts";
@@ -145,6 +146,12 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     findings: [],
     headers: {},
   };
+}
+
+/** Notes what was found in what an upstream sent, as far as evidence keeps it. */
+export function noteFindings(x: Exchange, found: readonly Finding[]): void {
+  const room = limits.findingsPerExchangeMax - x.findings.length;
+  if (room > 0) x.findings.push(...found.slice(0, room));
 }
 
 /** A journey step's field that must be there by now; its absence is our bug, not the caller's. */

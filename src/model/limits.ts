@@ -38,6 +38,8 @@ export const limits = {
   /** Elements of a JSON-RPC batch in a 2025-03-26 session. */
   batchElementsMax: 50,
   nameCharsMax: 128,
+  /** Of a JSON-RPC id or a progress token. */
+  rpcIdCharsMax: 1_024,
   uriCharsMax: 8_192,
   bearerBytesMax: 16_384,
 

@@ -1,5 +1,6 @@
 import { isJsonObject, readOwn } from "../model/json.ts";
 import type { Json } from "../model/json.ts";
+import { withoutKeys } from "./hop-meta.ts";
 
 /**
  * Why `schema` is no form that a client can show: undefined when it is one. A form is a flat object of primitive
@@ -19,6 +20,25 @@ export function formFault(schema: Json | undefined, fieldsMax: number): string |
   const names = Array.isArray(required) && required.every((name) => typeof name === "string");
   if (!names) return "required must be names";
   return Object.keys(schema).some((key) => combining.has(key)) ? "requestedSchema must be flat" : undefined;
+}
+
+/**
+ * The form as answers are held to it: without `pattern`, which forms do not have (2025-11-25, elicitation,
+ * "Requested Schema") though servers derive some with it. The server checks it; here, where each question may bring
+ * new ones, to compile a hundred would take minutes.
+ */
+export function withoutPatterns(schema: Json): Json {
+  const properties = readOwn(schema, "properties");
+  if (!isJsonObject(schema) || !isJsonObject(properties)) return schema;
+  const fields = Object.entries(properties).map(([name, field]) => [name, withoutPattern(field)] as const);
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+function withoutPattern(field: Json): Json {
+  if (!isJsonObject(field)) return field;
+  const items = readOwn(field, "items");
+  const plain = withoutKeys(field, ["pattern"]);
+  return isJsonObject(items) ? { ...plain, items: withoutPattern(items) } : plain;
 }
 
 /** Keywords by which a schema is more than it shows. */

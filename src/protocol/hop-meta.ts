@@ -5,6 +5,7 @@ import {
   metaPrefix,
   protocolVersionMetaKey,
   serverInfoMetaKey,
+  subscriptionIdMetaKey,
 } from "../model/identifiers.ts";
 import { isJsonObject, readOwn } from "../model/json.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -16,6 +17,7 @@ const hopKeys: readonly string[] = [
   clientCapabilitiesMetaKey,
   logLevelMetaKey,
   serverInfoMetaKey,
+  subscriptionIdMetaKey,
 ];
 
 /**

@@ -1,5 +1,6 @@
 import { ExactNumber, isJsonObject, readOwn } from "../model/json.ts";
 import type { Json, JsonObject } from "../model/json.ts";
+import { limits } from "../model/limits.ts";
 import { refuse } from "../model/refusal.ts";
 import { ok } from "../model/result.ts";
 import type { Refused, Result } from "../model/result.ts";
@@ -60,10 +61,14 @@ export function notificationMessage(method: string, params: JsonObject | undefin
   return params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params };
 }
 
-/** A string or an integer. An `ExactNumber` counts when its digits spell one. */
+/**
+ * A string of no more than `rpcIdCharsMax` characters, for ids are kept, and some cross to other replicas; or an
+ * integer. An `ExactNumber` counts when its digits spell one.
+ */
 export function isRpcId(value: Json | undefined): value is RpcId {
   if (value instanceof ExactNumber) return /^-?\d+$/.test(value.source);
-  return typeof value === "string" || (typeof value === "number" && Number.isInteger(value));
+  if (typeof value === "string") return value.length <= limits.rpcIdCharsMax;
+  return typeof value === "number" && Number.isInteger(value);
 }
 
 const methodMembers = new Set(["jsonrpc", "id", "method", "params"]);

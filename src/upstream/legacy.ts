@@ -58,16 +58,18 @@ async function attempt(
 
 /**
  * A 404 means that the session is gone (2025-11-25, transports, "Session Management"), unless it answers this
- * very request with −32601. Many servers say 400 with −32000 and no id instead, as the examples they were
+ * very request, by its id, with anything but what servers say of an unknown session. Many servers say 400 with −32000 and no id instead, as the examples they were
  * made from do. Neither was executed: the request never reached a session.
  */
 export function isSessionLost(reply: Reply): boolean {
   if (reply.kind === "response") {
-    return reply.status === 404 && !("error" in reply.response && reply.response.error.code === -32601);
+    return reply.status === 404 && "error" in reply.response && ofUnknownSession.has(reply.response.error.code);
   }
   if (reply.kind !== "status") return false;
   return reply.status === 404 || (reply.status === 400 && reply.error?.code === -32000);
 }
+
+const ofUnknownSession: ReadonlySet<number> = new Set([-32000, -32001]);
 
 /** Sent, and no longer waited for. */
 function wasGivenUp(reply: Reply): boolean {

@@ -42,7 +42,9 @@ export async function listenModern(
   if ((await offer.enter(signal)) !== "go") return { kind: "unavailable" };
   const end = await withCredential(link, (credential) => listen(attempt, filter, credential));
   const refused = isRefused(end);
-  offer.tell(refused ? "refused" : "nothing");
+  // What is wrong with one client's parameters says nothing of what the upstream offers to others.
+  const offersNone = refused && !(end.kind === "refused" && end.rpcCode === invalidParams);
+  offer.tell(offersNone ? "refused" : "nothing");
   if (isStale(end)) return { kind: "stale" };
   return refused ? { kind: "unavailable" } : overFor(end, undefined);
 }

@@ -157,3 +157,12 @@ describe("sameId", () => {
     expect(sameId(right, left)).toBe(same);
   });
 });
+
+describe("the length of an id", () => {
+  it.each([
+    [1_024, "request"],
+    [1_025, "RPC_MESSAGE_INVALID id"],
+  ])("of %i characters: %s, so that it can be kept and handed on", (length, outcome) => {
+    expect(verdict(`{"jsonrpc":"2.0","id":"${"i".repeat(length)}","method":"ping"}`)).toBe(outcome);
+  });
+});

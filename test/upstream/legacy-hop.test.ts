@@ -202,6 +202,23 @@ describe("a legacy upstream that forgets its sessions", () => {
     expect(upstream.count("initialize")).toBe(1);
   });
 
+  it.each([-32602, -32603, -32002, 404])(
+    "is told from a fault of the call: %i under 404, with the call's own id, is an answer, and nothing is sent again",
+    async (code) => {
+      const upstream = await scripted({ era: "legacy" });
+      const { upstreams } = roomFor(upstream.url, legacy);
+      let executed = 0;
+      upstream.script(({ rpc }, wire) => {
+        if (rpc["method"] !== "tools/call") return false;
+        executed += 1;
+        wire.json(404, { jsonrpc: "2.0", id: rpc["id"], error: { code, message: "no such document" } });
+        return true;
+      });
+      expect(await upstreams.request(call())).toMatchObject({ kind: "error", error: { code } });
+      expect([executed, upstream.count("initialize")]).toEqual([1, 1]);
+    },
+  );
+
   it("fails the call when no new session can be opened, and is tried again by the next", async () => {
     const upstream = await scripted({ era: "legacy" });
     const { upstreams } = roomFor(upstream.url, legacy);

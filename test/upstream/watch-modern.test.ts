@@ -187,7 +187,6 @@ test("the end of a watch closes its stream and opens none", async () => {
 test.each([
   { name: "−32601", answers: { code: -32601, status: 404 } },
   { name: "−32601 under 200", answers: { code: -32601, status: 200 } },
-  { name: "−32602", answers: { code: -32602, status: 400 } },
 ])("an upstream that knows no subscriptions is asked once, whoever watches: $name", async ({ answers }) => {
   const up = await scripted({ capabilities: changing });
   up.script((request, wire) => {
@@ -204,6 +203,22 @@ test.each([
   room.clock.now += 3_600_000;
   watch(room);
   await until(() => up.count("subscriptions/listen") === 2);
+});
+
+test("parameters that an upstream refuses (−32602) end their own watch, and nobody else's", async () => {
+  const up = await scripted({ capabilities: changing });
+  up.script((request, wire) => {
+    if (request.rpc["method"] !== "subscriptions/listen" || !request.body.includes("file:///nowhere")) return false;
+    wire.json(400, { jsonrpc: "2.0", id: request.rpc["id"], error: { code: -32602, message: "no such resource" } });
+    return true;
+  });
+  const room = roomFor(up.url, { limits: hasty });
+  const watchAt = (uri: string): unknown => watch(room, { wanted: { lists: true, resources: [uri] } });
+  watchAt("file:///nowhere");
+  await until(() => logged(room, "upstream-stream-unavailable").length === 1);
+  watchAt("file:///a");
+  await until(() => up.received.some(({ body }) => body.includes("file:///a")));
+  expect(up.count("subscriptions/listen")).toBe(2);
 });
 
 test.each([

@@ -5,6 +5,7 @@ import { readOwn, type Json, type JsonObject } from "../../model/json.ts";
 import { decide } from "../../policy/decide.ts";
 import { readAsked, type AskedRequest } from "../../protocol/asked-request.ts";
 import { declaredFeatures, featureOf } from "../../protocol/client-features.ts";
+import { withoutPatterns } from "../../protocol/elicitation-form.ts";
 import { digestOf } from "../../protocol/json/canonical.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { cleanAsked } from "../../sanitize/clean-asked.ts";
@@ -59,10 +60,15 @@ export function judgeAsked(x: Exchange, g: Gateway, { upstream, method, params }
   if ("fault" in read) return { verdict: "malformed", feature, fault: read.fault, findings: [] };
   const { params: cleaned, findings, unsafe } = cleanAsked(method, read.params);
   const request = { ...read, params: cleaned };
-  const fault = unsafe ? "the request holds hidden or overlong text that cannot be shown" : faultOf(g, request);
-  if (fault !== undefined) return { verdict: "malformed", feature, fault, findings };
+  if (unsafe) {
+    const fault = "the request holds hidden or overlong text that cannot be shown";
+    return { verdict: "malformed", feature, fault, findings };
+  }
   const decision = decide(g.policy(), questionAboutFeature(x, { upstream, feature, params: cleaned }, g.now()));
   if (decision.effect !== "allow") return { verdict: "denied", feature, decision, findings };
+  // A form is compiled only where it may be asked.
+  const fault = faultOf(g, request);
+  if (fault !== undefined) return { verdict: "malformed", feature, fault, findings };
   return { verdict: "pass", request, feature, decision, findings };
 }
 
@@ -74,7 +80,8 @@ function faultOf(g: Gateway, request: AskedRequest): string | undefined {
 
 /** What holds an accepted form's content to the form; undefined for what is no form. */
 export function formOf(g: Gateway, { feature, params }: AskedRequest): Checker | undefined {
-  const schema = feature === "elicitation" ? readOwn(params, "requestedSchema") : undefined;
+  const asked = feature === "elicitation" ? readOwn(params, "requestedSchema") : undefined;
+  const schema = asked === undefined ? undefined : withoutPatterns(asked);
   return schema === undefined ? undefined : g.asking.forms.for(digestOf(schema), schema);
 }
 

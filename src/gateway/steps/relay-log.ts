@@ -2,10 +2,11 @@ import { readOwn, type JsonObject } from "../../model/json.ts";
 import { isAtLeast, isLogLevel, type LogLevel } from "../../model/log-level.ts";
 import { withoutHopMeta } from "../../protocol/hop-meta.ts";
 import { notificationMessage } from "../../protocol/jsonrpc.ts";
+import { withoutRelatedTask } from "../../protocol/tasks.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { cleanObject } from "../../sanitize/clean-value.ts";
 import { contentFields } from "../../sanitize/field-rule.ts";
-import type { Exchange } from "../exchange.ts";
+import { noteFindings, type Exchange } from "../exchange.ts";
 
 /** What of an upstream's log a call brings to its client. */
 export interface LogRelay {
@@ -29,8 +30,8 @@ export function relayLog(x: Exchange): LogRelay | undefined {
     onLog: (params) => {
       const level = readOwn(params, "level");
       if (!isLogLevel(level) || !isAtLeast(level, logLevel) || !Object.hasOwn(params, "data")) return;
-      const cleaned = cleanObject(withoutHopMeta(params), { fields: contentFields });
-      x.findings.push(...cleaned.findings);
+      const cleaned = cleanObject(withoutRelatedTask(withoutHopMeta(params)), { fields: contentFields });
+      noteFindings(x, cleaned.findings);
       stream.send(writeJson(notificationMessage("notifications/message", cleaned.value)));
     },
   };

@@ -1,9 +1,11 @@
 import { readOwn, type JsonObject } from "../../model/json.ts";
 import { isRpcId, notificationMessage } from "../../protocol/jsonrpc.ts";
+import { withoutHopMeta } from "../../protocol/hop-meta.ts";
+import { withoutRelatedTask } from "../../protocol/tasks.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { cleanObject } from "../../sanitize/clean-value.ts";
 import { contentFields } from "../../sanitize/field-rule.ts";
-import { paramsOf, type Exchange } from "../exchange.ts";
+import { noteFindings, paramsOf, type Exchange } from "../exchange.ts";
 
 /**
  * What to do with the upstream's progress reports (basic, "Progress"): undefined when the client asked for
@@ -21,8 +23,8 @@ export function relayProgress(x: Exchange): ((report: JsonObject) => void) | und
     const progress = readOwn(report, "progress");
     if (typeof progress !== "number" || progress <= last) return;
     last = progress;
-    const cleaned = cleanObject(report, { fields: contentFields });
-    x.findings.push(...cleaned.findings);
+    const cleaned = cleanObject(withoutRelatedTask(withoutHopMeta(report)), { fields: contentFields });
+    noteFindings(x, cleaned.findings);
     stream.send(writeJson(notificationMessage("notifications/progress", { ...cleaned.value, progressToken })));
   };
 }

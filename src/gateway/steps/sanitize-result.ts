@@ -1,6 +1,6 @@
 import type { Refusal } from "../../model/refusal.ts";
 import { cleanError, cleanResult } from "../../sanitize/clean-result.ts";
-import { methodOf, type Exchange } from "../exchange.ts";
+import { noteFindings, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
@@ -12,12 +12,12 @@ export function sanitizeResult(x: Exchange, g: Gateway): Refusal | undefined {
   if (x.error !== undefined) {
     const cleaned = cleanError(x.error);
     x.error = cleaned.error;
-    x.findings.push(...cleaned.findings);
+    noteFindings(x, cleaned.findings);
   }
   if (x.result !== undefined) {
     const cleaned = cleanResult(methodOf(x), x.result);
     if (g.cleanResults) x.result = cleaned.value;
-    x.findings.push(...cleaned.findings);
+    noteFindings(x, cleaned.findings);
   }
   return undefined;
 }

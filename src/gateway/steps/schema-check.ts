@@ -1,7 +1,7 @@
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Entry, KeyedSchema } from "../../catalog/table.ts";
 import type { Violation } from "../../schema/checker.ts";
-import type { Exchange } from "../exchange.ts";
+import { noteFindings, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
@@ -27,7 +27,7 @@ export function checkAgainst(
 
 export function noteViolations(x: Exchange, violations: readonly Violation[]): void {
   for (const violation of violations)
-    x.findings.push({ kind: "schema-violated", where: violation.pointer, detail: violation.message, count: 1 });
+    noteFindings(x, [{ kind: "schema-violated", where: violation.pointer, detail: violation.message, count: 1 }]);
 }
 
 export function factsOf(violations: readonly Violation[]): { pointers: string[]; keywords: string[] } {

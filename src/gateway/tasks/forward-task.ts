@@ -79,9 +79,11 @@ function asked(
 
 /** Refuses with RPC_PARAMS_INVALID when what a client gives a task is no answer to anything. */
 function outgoingParams(x: Exchange, { name }: Known): Result<JsonObject> {
-  const params: JsonObject = { ...withoutRelatedTask(paramsOf(x)), taskId: name.id };
+  // Nothing else is judged, so nothing else goes: no arguments, no state of another exchange.
+  const meta = readOwn(withoutRelatedTask(paramsOf(x)), "_meta");
+  const params: JsonObject = { taskId: name.id, ...(meta === undefined ? {} : { _meta: meta }) };
   if (methodOf(x) !== "tasks/update") return ok(params);
-  const input = readInputGiven(params);
+  const input = readInputGiven(paramsOf(x));
   if (!input.ok) return input;
   if (input.value.responses === undefined) return refuse("RPC_PARAMS_INVALID", { member: "inputResponses" });
   return ok({ ...params, inputResponses: input.value.responses });

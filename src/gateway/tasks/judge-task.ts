@@ -5,7 +5,7 @@ import { readInputRequired } from "../../protocol/input-required.ts";
 import { cleanError, cleanResult } from "../../sanitize/clean-result.ts";
 import { judgeInput } from "../asking/judge-input.ts";
 import { recordAsked } from "../asking/record-asked.ts";
-import { given, methodOf, type Exchange } from "../exchange.ts";
+import { noteFindings, given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkStructured, encode } from "../steps/check-result.ts";
 import { withPublicLinks } from "../steps/rewrite-links.ts";
@@ -18,7 +18,7 @@ export function sanitizeTask(x: Exchange, g: Gateway): Refusal | undefined {
   if (x.error !== undefined) {
     const cleaned = cleanError(x.error);
     x.error = cleaned.error;
-    x.findings.push(...cleaned.findings);
+    noteFindings(x, cleaned.findings);
   }
   if (x.result === undefined) return undefined;
   if (isDetailed(x)) return sanitizeDetailed(x, g, x.result);
@@ -48,7 +48,7 @@ function toolResult(x: Exchange, g: Gateway, result: JsonObject): JsonObject {
 
 function cleaned(x: Exchange, g: Gateway, method: string, value: JsonObject): JsonObject {
   const clean = cleanResult(method, value);
-  x.findings.push(...clean.findings);
+  noteFindings(x, clean.findings);
   return g.cleanResults ? clean.value : value;
 }
 
