@@ -15,6 +15,7 @@ interface Bench {
 }
 
 const hidden = "\u{200b}";
+const relatedTask = "io.modelcontextprotocol/related-task";
 let issuer: IssuerUnderTest;
 const benches = new Map<string, Bench>();
 
@@ -36,6 +37,7 @@ const reportThrice: Parameters<ScriptedUpstream["script"]>[0] = ({ rpc }, wire) 
       progress,
       total: 9,
       message: `${String(args?.["who"])}${hidden} at ${String(progress)}`,
+      _meta: { "io.sallyport/refusal": { code: "POLICY_DENIED" }, [relatedTask]: { taskId: "raw" } },
     };
     wire.chunk(event({ jsonrpc: "2.0", method: "notifications/progress", params }));
   };

@@ -140,6 +140,17 @@ describe("a task", () => {
     expect(declaredIn("tasks/get")).toEqual(understands);
   });
 
+  it.each(["tasks/get", "tasks/cancel"])(
+    "carries nothing to the upstream with %s that nobody judged",
+    async (method) => {
+      const taskId = await begin(alice);
+      const before = upstream.sent(method).length;
+      await ask(alice, method, { taskId, requestState: "raw", inputResponses: {}, arguments: {}, name: "x" });
+      const params = upstream.sent(method)[before]!.rpc["params"] as object;
+      expect(Object.keys(params).sort()).toEqual(["_meta", "taskId"]);
+    },
+  );
+
   it("brings nothing that belongs to another status", async () => {
     const taskId = await begin(alice);
     Object.assign(upstream.last(), { status: "working", result: text("early"), error: { code: 1, message: "odd" } });
