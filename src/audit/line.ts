@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
-import type { Json, JsonObject } from "../model/json.ts";
+import type { Json } from "../model/json.ts";
 import { isJsonObject } from "../model/json.ts";
-import { canonicalJson, isOrdered } from "../protocol/json/canonical.ts";
+import { canonicalJson } from "../protocol/json/canonical.ts";
 import type { AuditEvent } from "./event.ts";
 import type { AuditDraft } from "./port.ts";
 
@@ -11,78 +11,106 @@ export type UnsealedEvent = Omit<AuditEvent, "hash">;
 /** What the chain adds to a draft. */
 export type Place = Omit<UnsealedEvent, keyof AuditDraft>;
 
-/** The canonical text (RFC 8785) that an event's hash covers: all of it but the hash. */
+/**
+ * The canonical text (RFC 8785) that an event's hash covers: all of it but the hash. A lone surrogate (a token's
+ * `sub` may hold one) would be written escaped, and strict readers refuse it: it becomes U+FFFD.
+ */
 export function bodyOf(draft: AuditDraft, place: Place): string {
-  const event = asJson(inOrder(draft, place));
-  const text = canonicalMembers(event);
-  // A lone surrogate (a token's `sub` may hold one) is written escaped, and strict readers refuse it.
-  return text.includes("\\ud") ? canonicalMembers(wellFormedMembers(event)) : text;
+  const text = joined(draft, place, { canonical: asCanonical, kept: keptText });
+  return text.includes("\\ud") ? joined(draft, place, { canonical: asWellFormed, kept: asWellFormed }) : text;
 }
 
-function canonicalMembers(event: JsonObject): string {
-  for (const name in event) {
-    const value = event[name];
-    if (typeof value === "object" && !isOrdered(value)) return memberByMember(event);
-  }
-  return JSON.stringify(event);
+/** How the members of an event become text. */
+interface Style {
+  readonly canonical: (value: unknown) => string;
+  /** For what many events have in common: the same objects, which nobody changes. */
+  readonly kept: (value: object) => string;
 }
 
-function memberByMember(event: JsonObject): string {
+function joined(draft: AuditDraft, place: Place, style: Style): string {
   let text = "";
-  for (const [name, value] of Object.entries(event)) {
-    if (isPresent(value)) text += `,${JSON.stringify(name)}:${canonicalJson(value)}`;
+  for (const { name, write } of members) {
+    const member = write(draft, place, style);
+    if (member !== undefined) text += name + member;
   }
   return `{${text.slice(1)}}`;
 }
 
-/** Members that an event does not have are undefined here, which no JSON value is. */
-function isPresent(value: Json | undefined): value is Json {
-  return value !== undefined;
-}
-
-/** The compiler holds this type to the members of an event: one that is missing here would be left out of evidence. */
-type Members = { readonly [Name in keyof Required<UnsealedEvent>]: UnsealedEvent[Name] | undefined };
+type Write = (draft: AuditDraft, place: Place, style: Style) => string | undefined;
 
 /**
- * One shape for every event, its members in canonical order, so that the engine writes it in one go: 3 µs for a
- * call, against 7 member by member. Members that are undefined are not written.
+ * Every member, written on its own, so that those which many events share are written once: 5.8 µs for a
+ * call's event with its hash, against 7.6 by the engine in one go. The compiler holds the table to the members of an event: one that is
+ * missing here would be left out of evidence.
  */
-function inOrder(draft: AuditDraft, place: Place): Members {
-  return {
-    argumentsBytes: draft.argumentsBytes,
-    argumentsDigest: draft.argumentsDigest,
-    asked: draft.asked,
-    at: place.at,
-    client: draft.client,
-    decision: draft.decision,
-    digestKey: draft.digestKey,
-    digests: place.digests,
-    durationMs: draft.durationMs,
-    exposedName: draft.exposedName,
-    findings: draft.findings,
-    item: draft.item,
-    listed: draft.listed,
-    loss: draft.loss,
-    method: draft.method,
-    outcome: draft.outcome,
-    prev: place.prev,
-    principal: draft.principal,
-    read: draft.read,
-    ref: draft.ref,
-    refusal: draft.refusal,
-    replica: place.replica,
-    resultBytes: draft.resultBytes,
-    resultDigest: draft.resultDigest,
-    seq: place.seq,
-    server: draft.server,
-    shortened: draft.shortened,
-    strangers: draft.strangers,
-    tenant: draft.tenant,
-    type: draft.type,
-    upstreamHop: draft.upstreamHop,
-    upstreamMs: draft.upstreamMs,
-    v: place.v,
-  };
+const writers: { readonly [Name in keyof Required<UnsealedEvent>]: Write } = {
+  access: ({ access }, _place, style) => present(access, style),
+  argumentsBytes: ({ argumentsBytes }) => decimal(argumentsBytes),
+  argumentsDigest: ({ argumentsDigest }, _place, style) => present(argumentsDigest, style),
+  asked: ({ asked }, _place, style) => present(asked, style),
+  at: (_draft, { at }) => `"${at}"`,
+  client: ({ client }, _place, { kept }) => (client === undefined ? undefined : kept(client)),
+  decision: ({ decision }, _place, style) => present(decision, style),
+  digestKey: ({ digestKey }, _place, style) => present(digestKey, style),
+  digests: (_draft, { digests }, { kept }) => kept(digests),
+  durationMs: ({ durationMs }) => decimal(durationMs),
+  exposedName: ({ exposedName }, _place, style) => present(exposedName, style),
+  findings: ({ findings }, _place, style) => present(findings, style),
+  item: ({ item }, _place, { kept }) => (item === undefined ? undefined : kept(item)),
+  listed: ({ listed }, _place, style) => present(listed, style),
+  loss: ({ loss }, _place, style) => present(loss, style),
+  method: ({ method }, _place, style) => present(method, style),
+  outcome: ({ outcome }, _place, style) => present(outcome, style),
+  prev: (_draft, { prev }) => `"${prev}"`,
+  principal: ({ principal }, _place, { kept }) => (principal === undefined ? undefined : kept(principal)),
+  read: ({ read }, _place, style) => present(read, style),
+  ref: ({ ref }, _place, style) => present(ref, style),
+  refusal: ({ refusal }, _place, style) => present(refusal, style),
+  replica: (_draft, { replica }, style) => present(replica, style),
+  resultBytes: ({ resultBytes }) => decimal(resultBytes),
+  resultDigest: ({ resultDigest }, _place, style) => present(resultDigest, style),
+  seq: (_draft, { seq }) => decimal(seq),
+  server: ({ server }, _place, style) => present(server, style),
+  shortened: ({ shortened }, _place, style) => present(shortened, style),
+  strangers: ({ strangers }, _place, style) => present(strangers, style),
+  tenant: ({ tenant }, _place, style) => present(tenant, style),
+  type: ({ type }, _place, style) => present(type, style),
+  upstreamHop: ({ upstreamHop }, _place, { kept }) => (upstreamHop === undefined ? undefined : kept(upstreamHop)),
+  upstreamMs: ({ upstreamMs }) => decimal(upstreamMs),
+  v: (_draft, { v }) => decimal(v),
+};
+
+/** In canonical order, each with what stands before its value. */
+const members: readonly { readonly name: string; readonly write: Write }[] = Object.entries(writers)
+  .sort(([one], [other]) => (one < other ? -1 : 1))
+  .map(([name, write]) => ({ name: `,${JSON.stringify(name)}:`, write }));
+
+/** Numbers of an event are counts and times: what ECMAScript writes is canonical (RFC 8785 §3.2.2.3). */
+function decimal(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}
+
+function present(value: unknown, { canonical }: Style): string | undefined {
+  return value === undefined ? undefined : canonical(value);
+}
+
+function asCanonical(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : canonicalJson(asJson(value));
+}
+
+function asWellFormed(value: unknown): string {
+  return canonicalJson(wellFormed(asJson(value)));
+}
+
+/** As long as the object lives: those of principals, items and what is in force live for many events. */
+const texts = new WeakMap<object, string>();
+
+function keptText(value: object): string {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = asCanonical(value);
+  texts.set(value, text);
+  return text;
 }
 
 /** SHA-256 (hex) over an event's body. */
@@ -95,23 +123,14 @@ export function lineFrom(body: string, hash: string): string {
   return `{"hash":"${hash}",${body.slice(1)}`;
 }
 
-function asJson(event: Members): JsonObject {
-  const value: unknown = event;
-  if (!isPlainObject(value)) throw new TypeError("an audit event is an object");
+function asJson(value: unknown): Json {
+  if (!isJson(value)) throw new TypeError("a member of an audit event is JSON");
   return value;
 }
 
 /** Every member of an event is JSON by its type, which an interface cannot tell an index signature. */
-function isPlainObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function wellFormedMembers(event: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(event)
-      .filter(([, value]) => isPresent(value))
-      .map(([name, value]) => [name, wellFormed(value)]),
-  );
+function isJson(value: unknown): value is Json {
+  return value !== undefined;
 }
 
 function wellFormed(value: Json): Json {

@@ -16,10 +16,13 @@ export function sendAnswer(
   const body = streamed ? sseEvent(answer.body.toString()) : (answer.body ?? "");
   const headers: Record<string, string | number> = { ...answer.headers };
   for (const more of extra) Object.assign(headers, more);
-  headers["content-length"] = Buffer.byteLength(body);
+  const bytes = Buffer.byteLength(body);
+  headers["content-length"] = bytes;
   if (streamed) headers["content-type"] = "text/event-stream";
   // An unread body would have to be swallowed to keep the connection: a stranger could send for ever.
   if (!req.complete) headers["connection"] = "close";
   res.writeHead(answer.status, headers);
-  res.end(body);
+  // A text of as many bytes as characters is ASCII, which is written without being encoded.
+  if (typeof body === "string" && bytes === body.length) res.end(body, "latin1");
+  else res.end(body);
 }

@@ -4,6 +4,7 @@ import type { Principal } from "../model/principal.ts";
 import { ConditionFault, listWeight } from "./argument-view.ts";
 import { charge, countedCharsPerStep, patternCharsPerStep, textCost } from "./meter.ts";
 import type { Meter } from "./meter.ts";
+import type { OwnFunctions } from "./quick-condition.ts";
 
 /** Longest text that `int()`, `double()`, `bool()`, `timestamp()` and `duration()` read. */
 const convertedTextCharsMax = 64;
@@ -76,29 +77,44 @@ export function writtenEnvironment(): Environment {
   return withVariables(new Environment({ homogeneousAggregateLiterals: false }));
 }
 
-/**
- * The language as it runs: with our functions in place of the library's. `patterns` holds the compiled
- * form of every pattern that a `matches` names.
- */
-export function runningEnvironment(meter: Meter, patterns: Patterns, listItemsMax: number): Environment {
+/** The language as it runs: with our functions in place of the library's. */
+export function runningEnvironment(functions: OwnFunctions): Environment {
   const environment = withVariables(new Environment({ homogeneousAggregateLiterals: false }));
-  const define = (signature: string, handler: (...operands: unknown[]) => unknown): void => {
-    environment.registerFunction(signature, handler, { async: false });
-  };
-  define("bounded(dyn): dyn", (value) => bounded(value, meter, listItemsMax));
-  define("short(dyn): dyn", short);
-  define("sizeOf(dyn): int", (value) => sizeOf(value, meter));
-  define("textContains(dyn, dyn): bool", (subject, part) => {
-    const [text, wanted] = [textOf(subject), textOf(part)];
-    return charge(meter, textCost(text)) && text.includes(wanted);
-  });
-  define("textMatches(dyn, dyn): bool", (subject, pattern) => {
-    const text = textOf(subject);
-    return charge(meter, 1 + Math.floor(text.length / patternCharsPerStep)) && patterns.find(textOf(pattern), text);
-  });
-  define("textLower(dyn): string", (subject) => recased(textOf(subject), meter, (s) => s.toLowerCase()));
-  define("textUpper(dyn): string", (subject) => recased(textOf(subject), meter, (s) => s.toUpperCase()));
+  for (const [name, signature] of signatures) {
+    const handler = functions.get(name);
+    if (handler !== undefined) environment.registerFunction(name + signature, handler, { async: false });
+  }
   return environment;
+}
+
+const signatures: ReadonlyMap<string, string> = new Map([
+  ["bounded", "(dyn): dyn"],
+  ["short", "(dyn): dyn"],
+  ["sizeOf", "(dyn): int"],
+  ["textContains", "(dyn, dyn): bool"],
+  ["textMatches", "(dyn, dyn): bool"],
+  ["textLower", "(dyn): string"],
+  ["textUpper", "(dyn): string"],
+]);
+
+/** Our functions, by name. `patterns` holds the compiled form of every pattern that a `matches` names. */
+export function ownFunctions(meter: Meter, patterns: Patterns, listItemsMax: number): OwnFunctions {
+  const functions = {
+    bounded: (value: unknown) => bounded(value, meter, listItemsMax),
+    short,
+    sizeOf: (value: unknown) => sizeOf(value, meter),
+    textContains: (subject: unknown, part: unknown) => {
+      const [text, wanted] = [textOf(subject), textOf(part)];
+      return charge(meter, textCost(text)) && text.includes(wanted);
+    },
+    textMatches: (subject: unknown, pattern: unknown) => {
+      const text = textOf(subject);
+      return charge(meter, 1 + Math.floor(text.length / patternCharsPerStep)) && patterns.find(textOf(pattern), text);
+    },
+    textLower: (subject: unknown) => recased(textOf(subject), meter, (s) => s.toLowerCase()),
+    textUpper: (subject: unknown) => recased(textOf(subject), meter, (s) => s.toUpperCase()),
+  };
+  return new Map(Object.entries(functions));
 }
 
 export interface Patterns {

@@ -10,6 +10,7 @@ import {
   RequestFacts,
   ServerFacts,
   newPatterns,
+  ownFunctions,
   runningEnvironment,
   writtenEnvironment,
 } from "./condition-environment.ts";
@@ -19,6 +20,8 @@ import { rewriteCondition } from "./condition-rewrite.ts";
 import { childrenOf, fieldName } from "./condition-syntax.ts";
 import { fill } from "./meter.ts";
 import type { Meter } from "./meter.ts";
+import { quickCondition } from "./quick-condition.ts";
+import type { OwnFunctions, QuickCondition } from "./quick-condition.ts";
 import { newReadNotes, readPointers } from "./read-notes.ts";
 import type { ReadNotes } from "./read-notes.ts";
 import type { Question, RequestFactsGiven } from "./question.ts";
@@ -31,6 +34,8 @@ export type ConditionLimits = Pick<
 /** A compiled `when`. */
 export interface Condition {
   readonly evaluate: (context: ConditionContext) => unknown;
+  /** The same for most conditions and arguments, and faster; see `quickCondition`. */
+  readonly quick: QuickCondition | undefined;
   /** Whether it names the variables `args` or `item`: such a condition means nothing without an item. */
   readonly aboutItem: boolean;
 }
@@ -93,18 +98,24 @@ interface Workshop {
   readonly meter: Meter;
   readonly facts: WeakMap<Principal, PrincipalFacts>;
   readonly patterns: Patterns;
+  readonly functions: OwnFunctions;
   /** The language as written, for checking, and as run. */
   readonly written: Environment;
   readonly running: Environment;
 }
 
-function newCompiler(limits: ConditionLimits, meter: Meter): Pick<Workshop, "patterns" | "written" | "running"> {
+type Compiler = Pick<Workshop, "patterns" | "functions" | "written" | "running">;
+
+function newCompiler(limits: ConditionLimits, meter: Meter): Compiler {
   const patterns = newPatterns();
-  const running = runningEnvironment(meter, patterns, limits.conditionListItemsMax);
-  return { patterns, written: writtenEnvironment(), running };
+  const functions = ownFunctions(meter, patterns, limits.conditionListItemsMax);
+  return { patterns, functions, written: writtenEnvironment(), running: runningEnvironment(functions) };
 }
 
-function compileCondition(text: string, { limits, patterns, written, running }: Workshop): CompiledCondition {
+function compileCondition(
+  text: string,
+  { limits, patterns, functions, written, running }: Workshop,
+): CompiledCondition {
   if (text.length > limits.conditionCharsMax) {
     return { problems: [`it is longer than ${limits.conditionCharsMax} characters`] };
   }
@@ -121,14 +132,14 @@ function compileCondition(text: string, { limits, patterns, written, running }: 
     if (mismatches.length > 0) return { problems: mismatches };
     // The library wants an open record; the one object literal per turn keeps one shape.
     const evaluate = (context: ConditionContext): unknown => run(context);
-    return { condition: { evaluate, aboutItem: mentions(parsed.ast, ["args", "item"]) } };
+    const quick = quickCondition(run.ast, functions);
+    return { condition: { evaluate, quick, aboutItem: mentions(parsed.ast, ["args", "item"]) } };
   } catch (error) {
     return { problems: [firstLine(error)] };
   }
 }
 
 function beginTurn(question: TurnQuestion, workshop: Workshop): Turn {
-  const { limits, meter } = workshop;
   const notes = newReadNotes();
   const unknown = question.args === undefined ? unknownArguments() : undefined;
   let context: ConditionContext | undefined;
@@ -136,18 +147,39 @@ function beginTurn(question: TurnQuestion, workshop: Workshop): Turn {
     verdict: (condition) => {
       if (condition === undefined) return "true";
       context ??= contextOf(question, unknown?.value ?? argumentsOf(question, workshop, notes), workshop);
-      fill(meter, limits.conditionStepsMax);
-      unknown?.wereTouched();
-      try {
-        const value = condition.evaluate(context);
-        if (meter.exhausted || typeof value !== "boolean") return "error";
-        return value ? "true" : "false";
-      } catch {
-        return unknown?.wereTouched() === true ? "unknown" : "error";
-      }
+      // Of arguments that are not known the quick way would be asked in vain.
+      const quick = unknown === undefined ? quickVerdict(condition, context, workshop) : undefined;
+      return quick ?? verdictOf(condition, { context, unknown }, workshop);
     },
     read: () => readPointers(notes),
   };
+}
+
+function quickVerdict(
+  { quick }: Condition,
+  context: ConditionContext,
+  { limits, meter }: Workshop,
+): Verdict | undefined {
+  fill(meter, limits.conditionStepsMax);
+  const value = quick?.(context);
+  if (value === undefined) return undefined;
+  return meter.exhausted ? "error" : value ? "true" : "false";
+}
+
+function verdictOf(
+  condition: Condition,
+  { context, unknown }: { readonly context: ConditionContext; readonly unknown: UnknownArguments | undefined },
+  { limits, meter }: Workshop,
+): Verdict {
+  fill(meter, limits.conditionStepsMax);
+  unknown?.wereTouched();
+  try {
+    const value = condition.evaluate(context);
+    if (meter.exhausted || typeof value !== "boolean") return "error";
+    return value ? "true" : "false";
+  } catch {
+    return unknown?.wereTouched() === true ? "unknown" : "error";
+  }
 }
 
 function argumentsOf({ args }: TurnQuestion, { meter, limits }: Workshop, notes: ReadNotes): unknown {

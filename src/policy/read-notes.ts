@@ -18,7 +18,10 @@ export function newReadNotes(): ReadNotes {
 export function noteRead(notes: ReadNotes, pointer: string, { key, whole }: { key: string; whole: boolean }): void {
   if (notes.whole.has(pointer)) return;
   const places = whole ? notes.whole : notes.passed;
-  if (places.size < placesMax) places.add(pointerTo(pointer, key));
+  const place = pointerTo(pointer, key);
+  // What is noted needs no more room.
+  if (places.has(place)) return;
+  if (places.size < placesMax) places.add(place);
   else noteWhole(notes, pointer);
 }
 
@@ -28,7 +31,7 @@ export function noteWhole(notes: ReadNotes, pointer: string): void {
 }
 
 export function pointerTo(pointer: string, key: string): string {
-  return `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${pointer}/${isPlain(key) ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /** The pointers, sorted. One that others lie inside is left out unless it was read as a whole, and then they are. */
@@ -42,4 +45,9 @@ export function readPointers(notes: ReadNotes): readonly string[] {
 
 function isInside(pointer: string, outer: string): boolean {
   return pointer.startsWith(`${outer}/`);
+}
+
+/** Nearly every key, several times a call. */
+function isPlain(key: string): boolean {
+  return !key.includes("~") && !key.includes("/");
 }

@@ -26,6 +26,7 @@ export interface MemoryStoreOptions {
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   const { now, entriesMax = limits.memoryStoreEntriesMax, recordCharsMax = limits.recordCharsMax } = options;
   const shelf = createShelf({ now, entriesMax });
+  const knownName = rememberingNames(openName);
   let closed = false;
 
   function openName(key: RecordKey): string {
@@ -52,7 +53,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
 
   return {
     get: (key) => at(key, (name) => shelf.text(name)?.value),
-    getNow: (key) => shelf.text(openName(key))?.value,
+    getNow: (key) => shelf.text(closed ? openName(key) : knownName(key))?.value,
     set: (key, value, ttlMs) =>
       atWith(key, value, (name) => {
         put(name, value, ttlMs);
@@ -90,6 +91,18 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       shelf.clear();
       return Promise.resolve();
     },
+  };
+}
+
+/** Readers on the way of every request keep their keys, so their names are made once. */
+function rememberingNames(openName: (key: RecordKey) => string): (key: RecordKey) => string {
+  const names = new WeakMap<RecordKey, string>();
+  return (key) => {
+    const known = names.get(key);
+    if (known !== undefined) return known;
+    const name = openName(key);
+    names.set(key, name);
+    return name;
   };
 }
 

@@ -39,6 +39,7 @@ const whole: Required<Omit<AuditEvent, "hash">> = {
   asked: { feature: "elicitation", outcome: "accepted", upstream: "crm" },
   strangers: { addressPrefix: "192.0.2.0/24", count: 3 },
   loss: { count: 1, sink: "file" },
+  access: { did: "denied", issuer: "https://login.example.com", subject: "ada" },
   shortened: ["read"],
 };
 
@@ -54,6 +55,19 @@ describe("the body of an event", () => {
     const parsed = parseJsonText(body);
     expect(parsed.ok && canonicalJson(parsed.value)).toBe(body);
     expect(Object.keys(parsed.ok ? (parsed.value as object) : {}).sort()).toEqual(Object.keys(whole).sort());
+  });
+
+  it("says the same of what it has written before, and of nothing else", () => {
+    const { principal } = whole;
+    const first = bodyOf(whole, whole);
+    expect(bodyOf({ ...whole, principal }, { ...whole, seq: 8 })).toBe(first.replace('"seq":7', '"seq":8'));
+    const other = {
+      ...whole,
+      principal: { ...principal, subject: "half \ud83d" },
+      item: { ...whole.item, name: "put" },
+    };
+    const expected = first.replace('"subject":"s"', '"subject":"half \ufffd"').replace('"name":"get"', '"name":"put"');
+    expect([bodyOf(other, other), bodyOf(other, other), bodyOf(whole, whole)]).toEqual([expected, expected, first]);
   });
 
   it("leaves out what an event does not have", () => {

@@ -41,6 +41,14 @@ describe("a keyed digest", () => {
       );
   });
 
+  it.each(["x", "é", "€", "😀", "\ud83d"])("is the same HMAC for texts of any length, here of %j", (character) => {
+    const digest = createDigester({ kid: "k", key });
+    for (const length of [16_384, 5_461, 5_462, 1, 0, 8_192, 40_000, 2])
+      expect(digest(character.repeat(length)).digest).toBe(
+        createHmac("sha256", key).update(character.repeat(length), "utf8").digest("hex"),
+      );
+  });
+
   it("differs by key and by text", () => {
     const [one, other] = [createDigester({ kid: "a", key }), createDigester({ kid: "b", key: new Uint8Array(32) })];
     expect(one("x").digest).not.toBe(other("x").digest);

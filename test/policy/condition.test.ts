@@ -31,6 +31,17 @@ describe("a condition loads", () => {
   });
 });
 
+it("has all of its steps again where the quick way gave up", () => {
+  // Two looks and two reads are four steps; numbers of two kinds are the library's to compare.
+  const when = "has(args.a) && has(args.b) && args.a < args.b";
+  const allowed = (conditionStepsMax: number): string =>
+    decide(
+      load([rule("a", { when })], { limits: { ...limits, conditionStepsMax } }),
+      question({ args: { a: 1, b: 1.5 } }),
+    ).effect;
+  expect([allowed(4), allowed(3)]).toEqual(["allow", "deny"]);
+});
+
 describe("a condition does not load", () => {
   it.each([
     ["when a field may be missing", "args.a == 1", "`args.a` may be missing"],
