@@ -91,7 +91,7 @@ function compiledChecker(copy: SchemaCopy, cost: SchemaCost): Checker {
     check: (value) => {
       const weight = weigh(value, limits.jsonDepthMax);
       if (weight === undefined || stepsOf(weight, cost) > limits.schemaStepsMax) return tooLarge;
-      copy.patternBudget.left = limits.schemaPatternStepsMax;
+      copy.patternBudget.stepsLeft = limits.schemaPatternStepsMax;
       return withinBounds(() => (weight.isExact ? checkExactly(exact(), value) : judge(value)));
     },
   };

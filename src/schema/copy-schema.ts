@@ -18,7 +18,7 @@ export interface SchemaCopy {
   /** Allow-listed keywords only; references are `#` or `#/$defs/n`, all definitions stand in `$defs` of the root. */
   readonly schema: JsonObject;
   readonly patterns: ReadonlyMap<string, LinearPattern>;
-  /** What the patterns share; empty until whoever checks a value fills it. */
+  /** What the patterns share; without steps until whoever checks a value gives it some. */
   readonly patternBudget: PatternBudget;
   /** Where patterns stand that are not enforced. */
   readonly unenforced: readonly string[];
@@ -38,7 +38,7 @@ const mapShapes: ReadonlySet<KeywordShape> = new Set<KeywordShape>(["schema-map"
 /**
  * Clones the part of `root` that can be reached and judged, within `limits.schema*`. What is refused:
  * a keyword of the wrong type, a non-local or dangling reference, a foreign `$id`, another `$schema`
- * inside, more depth, subschemas, enum values or patterns than allowed. Unknown keywords are left out.
+ * inside, more depth, subschemas, values, dependent names or patterns than allowed, or larger patterns. Unknown keywords are left out.
  */
 export function copySchema(root: Json, dialect: Dialect): CopyResult {
   const copier = new SchemaCopier(root, dialect);
@@ -51,7 +51,10 @@ class SchemaCopier {
   readonly #shapes: ReadonlyMap<string, KeywordShape>;
   readonly #references: References;
   readonly #patterns = new Map<string, LinearPattern>();
-  readonly #patternBudget: PatternBudget = { left: 0 };
+  readonly #patternBudget: PatternBudget = {
+    stepsLeft: 0,
+    instructionsLeft: limits.schemaPatternsInstructionsMax,
+  };
   readonly #unenforced: string[] = [];
   /** Targets of references in the order they were met, which is their number in `$defs`. */
   readonly #targets: Json[] = [];
@@ -59,6 +62,7 @@ class SchemaCopier {
   #fault: SchemaFault | undefined;
   #subschemas = 0;
   #patternCount = 0;
+  #dependents = 0;
   #isExact = false;
 
   constructor(root: Json, dialect: Dialect) {
@@ -168,6 +172,7 @@ class SchemaCopier {
   #copyValue(value: Json, shape: KeywordShape, where: string, depth: number): Json | undefined {
     if (shape === "pattern") return typeof value === "string" && this.#enforces(value, where) ? value : undefined;
     if (mapShapes.has(shape)) return this.#copyMap(value, shape, where, depth);
+    if (shape === "names-map") return this.#countDependents(value, where);
     if (!schemaShapes.has(shape)) return this.#copyPlain(value, where);
     return Array.isArray(value)
       ? value.map((element, index) => this.#copyOne(element, `${where}/${index}`, depth + 1))
@@ -176,12 +181,26 @@ class SchemaCopier {
 
   #copyMap(value: Json, shape: KeywordShape, where: string, depth: number): Json {
     const members: [string, Json][] = [];
+    this.#countDependents(value, where);
     for (const [name, member] of Object.entries(isJsonObject(value) ? value : {})) {
+      if (this.#fault !== undefined) break;
       const at = `${where}/${name}`;
       if (shape === "pattern-map" && !this.#enforces(name, at)) continue;
       members.push([name, Array.isArray(member) ? member : this.#copyOne(member, at, depth + 1)]);
     }
     return Object.fromEntries(members);
+  }
+
+  /**
+   * Names that one property demands of its neighbours become a line of code each: Ajv takes 7 s over 20,000
+   * of them, and then has no stack left. An empty list counts as one.
+   */
+  #countDependents(value: Json, where: string): Json {
+    for (const names of Object.values(isJsonObject(value) ? value : {})) {
+      if (Array.isArray(names)) this.#dependents += Math.max(1, names.length);
+    }
+    if (this.#dependents <= limits.schemaEnumMax) return value;
+    return this.#refuse("too-many-values", where, { limit: limits.schemaEnumMax });
   }
 
   #enforces(source: string, where: string): boolean {
@@ -190,9 +209,10 @@ class SchemaCopier {
       return false;
     }
     const pattern = this.#patterns.get(source) ?? linearPattern(source, this.#patternBudget);
-    if (pattern === undefined) this.#unenforced.push(where.slice(0, whereCharsMax));
+    if (pattern === "too-large") this.#refuse("pattern-too-large", where);
+    else if (pattern === "unenforceable") this.#unenforced.push(where.slice(0, whereCharsMax));
     else this.#patterns.set(source, pattern);
-    return pattern !== undefined;
+    return typeof pattern === "object";
   }
 
   #copyPlain(value: Json, where: string): Json {

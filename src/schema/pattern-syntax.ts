@@ -1,3 +1,5 @@
+import { ProgramSize } from "./program-size.ts";
+
 /**
  * Rewrites an ECMAScript pattern for the linear engine. RE2 has its own reading of `\s`, `.`, `\z`,
  * `\Q`, `(?i)` and of surrogate pairs, and re2js's own translation drops the backslash of `\k<name>`;
@@ -12,12 +14,19 @@ const notSpaces =
   "\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}";
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 
+/** A pattern as RE2 reads it, and how large it becomes there. */
+export interface LinearSyntax {
+  readonly text: string;
+  /** At least as many as the compiled program will have; a Unicode property counts as several. */
+  readonly instructions: number;
+}
+
 /**
- * The same language in RE2 syntax, or undefined for what RE2 cannot express: look-around and
- * back-references. `source` must be valid with the `u` flag; that is the caller's to check.
- * Groups do not capture, since only whether a pattern matches is asked.
+ * The same language in RE2 syntax, or undefined for what RE2 cannot express: look-around,
+ * back-references, and more repetition than it takes. `source` must be valid with the `u` flag; that is
+ * the caller's to check. Groups do not capture, since only whether a pattern matches is asked.
  */
-export function linearSyntax(source: string): string | undefined {
+export function linearSyntax(source: string): LinearSyntax | undefined {
   const reader = new PatternReader(source);
   return reader.read();
 }
@@ -25,48 +34,79 @@ export function linearSyntax(source: string): string | undefined {
 /** One code point, or text of a class (`\d`, `\p{L}`) that stands for many. */
 type Atom = { readonly codePoint: number } | { readonly set: string };
 
+/** A property has up to 700 ranges, which the engine copies for each instruction that tests it. */
+const instructionsPerProperty = 10;
+
 class PatternReader {
   readonly #source: string;
+  readonly #size = new ProgramSize();
   #index = 0;
   #supported = true;
+  /** Properties read since the last atom was counted. */
+  #properties = 0;
 
   constructor(source: string) {
     this.#source = source;
   }
 
-  read(): string | undefined {
-    let written = "";
-    while (this.#supported && this.#index < this.#source.length) written += this.#term();
-    return this.#supported ? written : undefined;
+  read(): LinearSyntax | undefined {
+    let text = "";
+    while (this.#supported && this.#index < this.#source.length) text += this.#term();
+    const isExpressible = this.#supported && this.#size.isWithinRepetitions;
+    return isExpressible ? { text, instructions: this.#size.instructions } : undefined;
   }
 
   #term(): string {
     const character = this.#take();
+    if (character === "(") return this.#group();
+    if (character === ")") return this.#groupEnd();
+    if (character === "|") return this.#alternative();
+    if ("*+?{".includes(character)) return this.#quantifier(character);
+    const atom = this.#atom(character);
+    this.#size.atom(1 + this.#properties * instructionsPerProperty);
+    this.#properties = 0;
+    return atom;
+  }
+
+  #atom(character: string): string {
     switch (character) {
       case "\\":
         return this.#escapeOutsideClass();
       case "[":
         return this.#class();
-      case "(":
-        return this.#group();
       case ".":
         return "[^\\n\\r\\x{2028}\\x{2029}]";
       case "^":
         return "\\A";
       case "$":
         return "\\z";
-      case "{":
-        return this.#quantifier();
       default:
-        return ")|*+?".includes(character) ? character : written({ codePoint: character.codePointAt(0) ?? 0 });
+        return written({ codePoint: character.codePointAt(0) ?? 0 });
     }
   }
 
-  #quantifier(): string {
+  /** The `?` of a lazy quantifier counts as one of its own, which is one copy too many. */
+  #quantifier(character: string): string {
+    if (character !== "{") {
+      this.#size.repeat(character === "+" ? 1 : 0, character === "?" ? 1 : Infinity);
+      return character;
+    }
     const end = this.#source.indexOf("}", this.#index) + 1;
     const bounds = this.#source.slice(this.#index, end);
     this.#index = end;
+    const [min = "0", max = min] = bounds.slice(0, -1).split(",");
+    this.#size.repeat(Number(min), max === "" ? Infinity : Number(max));
     return `{${bounds}`;
+  }
+
+  #alternative(): string {
+    this.#size.alternative();
+    return "|";
+  }
+
+  #groupEnd(): string {
+    this.#size.closeGroup();
+    return ")";
   }
 
   /** Plain and named groups become non-capturing; look-around is not supported. */
@@ -74,6 +114,7 @@ class PatternReader {
     const [opener = ""] = /^(?:\?:|\?<[^=!>][^>]*>|\?)?/.exec(this.#source.slice(this.#index, this.#index + 200)) ?? [];
     if (opener === "?") this.#supported = false;
     this.#index += opener.length;
+    this.#size.openGroup();
     return "(?:";
   }
 
@@ -134,6 +175,7 @@ class PatternReader {
     const end = this.#source.indexOf("}", this.#index) + 1;
     const name = this.#source.slice(this.#index + 1, end - 1);
     this.#index = end;
+    this.#properties++;
     return `\\${letter}{${name.replace(/^(?:Script|sc|General_Category|gc)=/, "")}}`;
   }
 

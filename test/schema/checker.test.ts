@@ -49,6 +49,8 @@ const chain = (count: number, of: (next: string) => JsonObject): JsonObject => {
   for (let index = 0; index < count; index++) $defs[`d${index}`] = of(`#/$defs/d${index + 1}`);
   return { $defs, $ref: "#/$defs/d0" };
 };
+const entries = (count: number, of: (index: number) => Json): JsonObject =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, of(index)]));
 const nest = (depth: number, key: string): Json =>
   Array.from({ length: depth }).reduce<Json>((inner) => ({ [key]: key === "anyOf" ? [inner] : inner }), {});
 
@@ -77,6 +79,12 @@ describe("a schema that cannot be used says why", () => {
         ),
       },
     ],
+    ["pattern-too-large", { pattern: `(?:${"a.".repeat(490)}){1000}` }],
+    ["pattern-too-large", { patternProperties: { [`^(?:${"\\p{L}".repeat(190)}){1000}$`]: true } }],
+    ["too-many-values", { dependentRequired: { a: Array.from({ length: 2_001 }, (_, index) => `n${index}`) } }],
+    ["too-many-values", { dependentRequired: entries(2_001, () => []) }],
+    ["too-many-values", { $schema: declared[2] ?? "", dependencies: entries(1_001, () => ["a", "b"]) }],
+    ["too-many-values", { allOf: Array.from({ length: 3 }, () => ({ dependentRequired: entries(700, () => ["a"]) })) }],
     ["ref-not-local", { $ref: "http://169.254.169.254/latest/" }],
     ["ref-not-local", { properties: { a: { $ref: "file:///etc/passwd" } } }],
     ["ref-unresolved", { $ref: "#/$defs/missing" }],
@@ -102,6 +110,8 @@ describe("a schema that cannot be used says why", () => {
     ["32 levels", nest(32, "not")],
     ["2,000 enum values", { enum: Array.from({ length: 2_000 }, (_, index) => index) }],
     ["doubling that stays cheap", chain(10, (next) => ({ anyOf: [{ $ref: next }, { $ref: next }] }))],
+    ["2,000 dependent names", { dependentRequired: entries(1_000, () => ["a", "b"]) }],
+    ["2,000 properties that depend on nothing", { dependentRequired: entries(2_000, () => []) }],
     ["64 references in a row", chain(63, (next) => ({ $ref: next }))],
   ])("but %s can be used", (_, schema) => {
     expect(reasonOf(schema)).toBeUndefined();
