@@ -41,6 +41,9 @@ export function isNoOffer(status: number): boolean {
   return status === 501 || (status < 500 && !passing.has(status));
 }
 
+/** The end of an attempt that whoever keeps the stream gave up. */
+export const withdrawn: AttemptEnd = { kind: "over", refusal: undefined, retryMs: undefined };
+
 export function overFor(end: StreamEnd, retryMs: number | undefined): AttemptEnd {
   switch (end.kind) {
     case "closed":

@@ -7,8 +7,8 @@ import { createSseParser } from "../protocol/sse.ts";
 import type { SseEvent, SseParser } from "../protocol/sse.ts";
 import { answerBounds } from "./answer-bounds.ts";
 import { connectionFault } from "./connection-fault.ts";
-import type { Lane, Turn } from "./pools.ts";
 import { isSuccess, readAnswerMessage } from "./read-answer.ts";
+import type { StreamLane, StreamTurn } from "./watch-lane.ts";
 
 /** How a stream of notifications ended. */
 export type StreamEnd =
@@ -22,19 +22,23 @@ export type StreamEnd =
   | { readonly kind: "lost"; readonly refusal: Refusal };
 
 export interface StreamConnectionOptions {
-  readonly lane: Lane;
+  readonly lane: StreamLane;
+  /** Whose share of the lane it takes. */
+  readonly holder: string;
   readonly outgoing: {
     readonly method: "GET" | "POST";
     readonly path: string;
     readonly headers: string[];
     readonly body: string | null;
   };
-  /** From the start until the headers, connecting included. Waiting for a turn has no bound but `finish`. */
+  /** Longest wait for a turn. */
+  readonly turnMs: number;
+  /** From the start until the headers, connecting included. */
   readonly firstByteMs: number;
   /** Longest silence afterwards. Comments end it. */
   readonly idleMs: number;
   readonly eventBytesMax: number;
-  /** All connections for streams are taken; it waits for one. */
+  /** The connections that it may have are taken; it waits for one. */
   readonly onQueued: () => void;
   /** The upstream began an event stream. */
   readonly onOpen: () => void;
@@ -50,7 +54,7 @@ const refusedBytesMax = 65_536;
  * One event stream from an upstream, which lasts until either side ends it: there is no bound on its age, only
  * on its silence. Nothing is retried and no redirect is followed.
  */
-export class StreamConnection implements Turn, Dispatcher.DispatchHandler {
+export class StreamConnection implements StreamTurn, Dispatcher.DispatchHandler {
   readonly #options: StreamConnectionOptions;
   #phase: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -61,15 +65,22 @@ export class StreamConnection implements Turn, Dispatcher.DispatchHandler {
   #onLane = false;
   #over = false;
 
+  readonly holder: string;
+
   constructor(options: StreamConnectionOptions) {
     this.#options = options;
+    this.holder = options.holder;
   }
 
   begin(): void {
-    const { lane, onQueued } = this.#options;
+    const { lane, turnMs, onQueued } = this.#options;
     const entered = lane.enter(this);
-    if (entered === "queued") onQueued();
-    if (entered === "full") this.fail(refuse("UPSTREAM_QUEUE_FULL", { queued: lane.load.queued }).refusal);
+    if (entered === "full") this.#findFull();
+    if (entered !== "queued") return;
+    this.#phase = setTimeout(() => {
+      this.#findFull();
+    }, turnMs);
+    onQueued();
   }
 
   /** Ends it from this side, with what that means. */
@@ -89,7 +100,13 @@ export class StreamConnection implements Turn, Dispatcher.DispatchHandler {
   start(dispatcher: Dispatcher): void {
     this.#onLane = true;
     this.#expectWithin(this.#options.firstByteMs, "first-byte");
-    dispatcher.dispatch(this.#options.outgoing, this);
+    try {
+      dispatcher.dispatch(this.#options.outgoing, this);
+    } catch (cause) {
+      // What waits for the connection must not go down with a dispatcher that throws.
+      this.#leave();
+      this.fail(connectionFault(cause, false));
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -148,6 +165,10 @@ export class StreamConnection implements Turn, Dispatcher.DispatchHandler {
   /** A method, as a handler that is called in between may have ended the stream. */
   #isOver(): boolean {
     return this.#over;
+  }
+
+  #findFull(): void {
+    this.fail(refuse("UPSTREAM_QUEUE_FULL", this.#options.lane.load).refusal);
   }
 
   #refuse(rpcCode: number | undefined): void {

@@ -11,7 +11,7 @@ import { ensureLogLevel } from "./log-level.ts";
 import type { AnswerAsked, Wanted } from "./port.ts";
 import { isEventId } from "./resumption.ts";
 import { takeLog } from "./take-log.ts";
-import { isNoOffer, overFor } from "./watch-attempt.ts";
+import { isNoOffer, overFor, withdrawn } from "./watch-attempt.ts";
 import type { Attempt, AttemptEnd } from "./watch-attempt.ts";
 import type { StreamEnd } from "./watch-connection.ts";
 import { withCredential } from "./watch-credential.ts";
@@ -51,9 +51,11 @@ export async function hearLegacy(
   if (!acquired.ok) return { kind: "over", refusal: acquired.refusal, retryMs: undefined };
   const session = acquired.value;
   remember(memory, session.grant);
-  const end = await hear(attempt, { sessions, session, memory });
-  sessions.release(session);
-  return end;
+  try {
+    return await hear(attempt, { sessions, session, memory });
+  } finally {
+    sessions.release(session);
+  }
 }
 
 function remember(memory: LegacyMemory, grant: LegacyGrant): void {
@@ -78,16 +80,23 @@ async function hear(attempt: Attempt, hearing: Hearing): Promise<AttemptEnd> {
   if (!isOfUse(attempt.wanted())) return { kind: "unavailable" };
   // What is wanted is looked at again when the stream stands.
   attempt.onChange(() => true);
-  if ((await offer.enter(signal)) !== "go") return { kind: "unavailable" };
-  let retryMs: number | undefined;
-  const end = await withCredential(link, async (credential) => {
-    const stream = open(attempt, hearing, credential);
-    const over = await stream.over;
-    memory.lastEventId = resumable(stream.lastEventId, memory.lastEventId);
-    retryMs = stream.retryMs;
-    return over;
-  });
-  return judge(attempt, hearing, { end, retryMs });
+  const entered = await offer.enter(signal);
+  if (entered !== "go") return entered === "refused" ? { kind: "unavailable" } : withdrawn;
+  try {
+    let retryMs: number | undefined;
+    const end = await withCredential(link, attempt.watch.account, (credential) => {
+      const stream = open(attempt, hearing, credential);
+      void stream.over.then(() => {
+        memory.lastEventId = resumable(stream.lastEventId, memory.lastEventId);
+        retryMs = stream.retryMs;
+      });
+      return stream;
+    });
+    return await judge(attempt, hearing, { end, retryMs });
+  } finally {
+    // Whoever waits for what this attempt finds must not wait for one that found nothing.
+    offer.tell("nothing");
+  }
 }
 
 /** The id of the last event if a header can carry it back; the one before while none has come. */
@@ -120,6 +129,7 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
   const { sessions, session, memory } = hearing;
   const asking = createAsking(link, session, inTurn(watch.onAsked, link.limits.upstreamRequestsPerExchangeMax));
   const resumed = memory.lastEventId !== undefined;
+  let over = false;
   const follow = (): void => {
     memory.follows = session.over.signal.reason === "replaced";
     stream.fail(refuse("UPSTREAM_SESSION_LOST", { upstream: link.upstream }).refusal);
@@ -134,6 +144,7 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
     method: "GET",
     headers: [...streamHeaders(session.grant, memory.lastEventId), ...credential],
     body: null,
+    holder: watch.account.principalKey,
     signal,
     onQueued: attempt.onQueued,
     onOpen: () => {
@@ -144,7 +155,9 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
         void subscribe(wanted);
         return true;
       });
-      void subscribe(attempt.wanted()).then(attempt.onStanding);
+      void subscribe(attempt.wanted()).then(() => {
+        if (!over) attempt.onStanding();
+      });
     },
     take: (message) => {
       if (message.kind === "request") asking.take(message);
@@ -155,6 +168,7 @@ function open(attempt: Attempt, hearing: Hearing, credential: readonly string[])
   });
   session.over.signal.addEventListener("abort", follow, { once: true });
   void stream.over.then(() => {
+    over = true;
     session.over.signal.removeEventListener("abort", follow);
     subscriptions.stop();
     asking.close();
@@ -231,18 +245,14 @@ async function judge(
   { end, retryMs }: { readonly end: StreamEnd; readonly retryMs: number | undefined },
 ): Promise<AttemptEnd> {
   if (end.kind !== "refused" || !isNoOffer(end.status)) {
-    offer.tell("nothing");
     return overFor(end, retryMs);
   }
   const resumed = memory.lastEventId !== undefined;
   memory.lastEventId = undefined;
   const doubtful = end.status === 404 || end.status === 400;
-  const forgotten = doubtful && (await isForgotten(link, session.grant));
+  const forgotten = doubtful && (await isForgotten(link, session));
   if (forgotten === true) sessions.lose(session);
-  if (forgotten !== false || resumed) {
-    offer.tell("nothing");
-    return overFor(end, retryMs);
-  }
+  if (forgotten !== false || resumed) return overFor(end, retryMs);
   offer.tell("refused");
   return { kind: "unavailable" };
 }

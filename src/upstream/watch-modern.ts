@@ -6,11 +6,12 @@ import type { RpcMessage, RpcResponse } from "../model/rpc.ts";
 import { withoutHopKeys, withoutKeys } from "../protocol/hop-meta.ts";
 import { writeModern } from "./modern.ts";
 import type { UpstreamIdentity, Wanted } from "./port.ts";
-import { isNoOffer, overFor } from "./watch-attempt.ts";
+import { isNoOffer, overFor, withdrawn } from "./watch-attempt.ts";
 import type { Attempt, AttemptEnd } from "./watch-attempt.ts";
 import type { StreamEnd } from "./watch-connection.ts";
 import { withCredential } from "./watch-credential.ts";
 import { openStream } from "./watch-stream.ts";
+import type { OpenStream } from "./watch-stream.ts";
 
 /**
  * What of `wanted` an upstream with these capabilities can bring, as the filter of `subscriptions/listen`
@@ -39,14 +40,19 @@ export async function listenModern(
   const filter = listenFilter(capabilities, attempt.wanted());
   attempt.onChange((wanted) => sameFilter(filter, listenFilter(capabilities, wanted)));
   if (Object.keys(filter).length === 0) return { kind: "unavailable" };
-  if ((await offer.enter(signal)) !== "go") return { kind: "unavailable" };
-  const end = await withCredential(link, (credential) => listen(attempt, filter, credential));
-  const refused = isRefused(end);
-  // What is wrong with one client's parameters says nothing of what the upstream offers to others.
-  const offersNone = refused && !(end.kind === "refused" && end.rpcCode === invalidParams);
-  offer.tell(offersNone ? "refused" : "nothing");
-  if (isStale(end)) return { kind: "stale" };
-  return refused ? { kind: "unavailable" } : overFor(end, undefined);
+  const entered = await offer.enter(signal);
+  if (entered !== "go") return entered === "refused" ? { kind: "unavailable" } : withdrawn;
+  try {
+    const end = await withCredential(link, attempt.watch.account, (credential) => listen(attempt, filter, credential));
+    const refused = isRefused(end);
+    // What is wrong with one client's parameters says nothing of what the upstream offers to others.
+    if (refused && !(end.kind === "refused" && end.rpcCode === invalidParams)) offer.tell("refused");
+    if (isStale(end)) return { kind: "stale" };
+    return refused ? { kind: "unavailable" } : overFor(end, undefined);
+  } finally {
+    // Whoever waits for what this attempt finds must not wait for one that found nothing.
+    offer.tell("nothing");
+  }
 }
 
 /** Without a code, a status decides; with one, only a code that denies the method or its parameters. */
@@ -69,7 +75,7 @@ function sameFilter(one: JsonObject, other: JsonObject): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function listen(attempt: Attempt, filter: JsonObject, credential: readonly string[]): Promise<StreamEnd> {
+function listen(attempt: Attempt, filter: JsonObject, credential: readonly string[]): OpenStream {
   const { link, signal, watch } = attempt;
   const { firstByteMs } = link.timeouts;
   const id = link.nextId();
@@ -99,12 +105,13 @@ function listen(attempt: Attempt, filter: JsonObject, credential: readonly strin
     method: "POST",
     headers: [...headers, ...credential],
     body,
+    holder: watch.account.principalKey,
     signal,
     onQueued: attempt.onQueued,
     onOpen: () => setTimeout(acknowledgement, firstByteMs).unref(),
     take,
   });
-  return stream.over;
+  return stream;
 }
 
 /** A result ends the subscription in order ("Graceful Closure"); an error means that there was none. */

@@ -2,7 +2,6 @@ import type { JsonObject } from "../model/json.ts";
 import type { Refusal } from "../model/refusal.ts";
 import { deliver } from "./deliver.ts";
 import { legacyHeaders, writeLegacy } from "./legacy-hop.ts";
-import type { LegacyGrant } from "./legacy-hop.ts";
 import type { HeldSession, LegacySessions } from "./legacy-sessions.ts";
 import { isSessionLost } from "./legacy.ts";
 import type { Link } from "./link.ts";
@@ -10,8 +9,14 @@ import type { Reply } from "./reply.ts";
 import { faultOf } from "./verdict.ts";
 
 /** A request of the gateway's own on a session, beside calls and without their queue. */
-async function askOnSession(link: Link, grant: LegacyGrant, method: string, params: JsonObject): Promise<Reply> {
+async function askOnSession(
+  link: Link,
+  { grant, account }: Pick<HeldSession, "grant" | "account">,
+  method: string,
+  params: JsonObject,
+): Promise<Reply> {
   const { reply } = await deliver(link, {
+    account,
     method: "POST",
     lane: "control",
     expectsAnswer: true,
@@ -22,8 +27,8 @@ async function askOnSession(link: Link, grant: LegacyGrant, method: string, para
 }
 
 /** Whether the upstream has forgotten the session; undefined when it does not say, as when it cannot be reached. */
-export async function isForgotten(link: Link, grant: LegacyGrant): Promise<boolean | undefined> {
-  const reply = await askOnSession(link, grant, "ping", {});
+export async function isForgotten(link: Link, session: HeldSession): Promise<boolean | undefined> {
+  const reply = await askOnSession(link, session, "ping", {});
   if (isSessionLost(reply)) return true;
   return faultOf(reply) === undefined ? false : undefined;
 }
@@ -57,7 +62,7 @@ export function createSubscriptions(
   let settling: Promise<void> | undefined;
   let stopped = false;
   const step = async (method: string, uri: string): Promise<boolean> => {
-    const reply = await askOnSession(link, session.grant, method, { uri });
+    const reply = await askOnSession(link, session, method, { uri });
     if (isSessionLost(reply)) sessions.lose(session);
     const fault = faultOf(reply);
     if (fault !== undefined) {

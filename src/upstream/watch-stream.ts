@@ -23,6 +23,8 @@ export interface OpenStreamOptions {
   readonly method: "GET" | "POST";
   readonly headers: readonly string[];
   readonly body: string | null;
+  /** Whose share of the upstream's connections for streams it takes. */
+  readonly holder: string;
   /** Aborting closes the stream. */
   readonly signal: AbortSignal;
   readonly onQueued: () => void;
@@ -50,6 +52,8 @@ export function openStream(link: Link, options: OpenStreamOptions): OpenStream {
   };
   const connection = new StreamConnection({
     lane: link.pools.streams,
+    holder: options.holder,
+    turnMs: link.limits.upstreamStreamWaitMsMax,
     outgoing: { method: options.method, path: link.path, headers: [...options.headers], body: options.body },
     firstByteMs: link.timeouts.firstByteMs,
     idleMs: link.limits.upstreamStreamIdleMs,

@@ -5,7 +5,7 @@ import type { Backoff } from "./backoff.ts";
 import type { EraVerdict } from "./era.ts";
 import type { LegacySessions } from "./legacy-sessions.ts";
 import type { Link } from "./link.ts";
-import type { UpstreamWatch, Wanted, Watching } from "./port.ts";
+import type { UpstreamWatch, Wanted, WatchState, Watching } from "./port.ts";
 import type { Attempt, AttemptEnd } from "./watch-attempt.ts";
 import { createLegacyMemory, hearLegacy } from "./watch-legacy.ts";
 import type { LegacyMemory } from "./watch-legacy.ts";
@@ -39,8 +39,8 @@ interface Keeper {
   wanted: Wanted;
   /** No stream has stood since one did. */
   gap: boolean;
-  /** Whoever watches has heard that it stands. */
-  told: boolean;
+  /** What whoever watches was told last. */
+  state: WatchState;
 }
 
 /**
@@ -56,7 +56,7 @@ export function keepWatching(watched: Watched, watch: UpstreamWatch): Watching {
     runs: [],
     wanted: watch.wanted,
     gap: false,
-    told: false,
+    state: "opening",
   };
   start(keeper);
   return {
@@ -65,6 +65,7 @@ export function keepWatching(watched: Watched, watch: UpstreamWatch): Watching {
       const last = keeper.runs.at(-1);
       if (last?.adapt === undefined || last.adapt(wanted)) return;
       if (last.openSince === undefined) drop(keeper, last);
+      tell(keeper, "opening");
       start(keeper);
     },
     end() {
@@ -82,12 +83,7 @@ function drop({ runs }: Keeper, run: Run): void {
 function start(keeper: Keeper): void {
   const run: Run = { abort: new AbortController(), openSince: undefined, adapt: undefined };
   keeper.runs.push(run);
-  const { link } = keeper.watched;
-  keep(keeper, run).catch((fault: unknown) => {
-    drop(keeper, run);
-    const name = fault instanceof Error ? fault.name : "unknown";
-    link.log("upstream-watch-failed", { upstream: link.upstream, fault: name });
-  });
+  void keep(keeper, run);
 }
 
 async function keep(keeper: Keeper, run: Run): Promise<void> {
@@ -95,17 +91,30 @@ async function keep(keeper: Keeper, run: Run): Promise<void> {
   const { upstreamReconnectMsMin: msMin, upstreamReconnectMsMax: msMax } = link.limits;
   const backoff = createBackoff({ msMin, msMax, random });
   while (keeper.runs.includes(run)) {
-    const end = await attempt(keeper, run);
+    const end = settled(keeper, await attempt(keeper, run).catch((fault: unknown) => broken(keeper, fault)));
     if (run.openSince !== undefined && !isReplaced(keeper, run)) keeper.gap = true;
     if (keeper.runs.at(-1) === run) await pause(pauseAfter(keeper, run, { end, backoff }), run.abort.signal);
     else drop(keeper, run);
   }
 }
 
-function opened(keeper: Keeper): void {
-  if (keeper.told) return;
-  keeper.told = true;
-  keeper.watch.onOpened?.();
+/** Where only people have accounts, the gateway's own stream is offered as little as where there are no streams. */
+function settled({ watch }: Keeper, end: AttemptEnd): AttemptEnd {
+  const isForPeople = end.kind === "over" && end.refusal?.code === "UPSTREAM_CONNECTION_REQUIRED";
+  return isForPeople && watch.account.caller === undefined ? { kind: "unavailable" } : end;
+}
+
+/** A fault of ours or a broken dependency ends the attempt; the next one may find it mended. */
+function broken({ watched: { link } }: Keeper, fault: unknown): AttemptEnd {
+  const name = fault instanceof Error ? fault.name : "unknown";
+  link.log("upstream-watch-failed", { upstream: link.upstream, fault: name });
+  return { kind: "over", refusal: refuse("INTERNAL_FAULT", {}, { cause: fault }).refusal, retryMs: undefined };
+}
+
+function tell(keeper: Keeper, state: WatchState): void {
+  if (keeper.state === state) return;
+  keeper.state = state;
+  keeper.watch.onState?.(state);
 }
 
 /** Another stream stands already. */
@@ -123,7 +132,7 @@ function pauseAfter(
   const livedMs = run.openSince === undefined ? 0 : performance.now() - run.openSince;
   run.openSince = undefined;
   if (end.kind === "unavailable") {
-    opened(keeper);
+    tell(keeper, "not-offered");
     link.log("upstream-stream-unavailable", { upstream, pauseMs: limits.upstreamStreamRefusedMs });
     return limits.upstreamStreamRefusedMs;
   }
@@ -133,6 +142,7 @@ function pauseAfter(
   const { refusal, retryMs = 0 } = end.kind === "over" ? end : stale;
   const pauseMs = Math.max(backoff.next(), Math.min(retryMs, limits.upstreamStreamRetryMsMax));
   const code = refusal?.code ?? "none";
+  tell(keeper, code === "UPSTREAM_QUEUE_FULL" ? "full" : "lost");
   link.log("upstream-stream-lost", { upstream, code, livedMs: Math.round(livedMs), pauseMs });
   return pauseMs;
 }
@@ -166,11 +176,12 @@ function attemptOf(keeper: Keeper, run: Run, offer: StreamOffer): Attempt {
     },
     onQueued: () => {
       link.log("upstream-streams-full", { upstream: link.upstream, ...link.pools.streams.load });
+      tell(keeper, "full");
       // The connection that this one waits for may be the other's own.
       for (const other of keeper.runs.filter((one) => one !== run)) drop(keeper, other);
     },
     onStanding: () => {
-      opened(keeper);
+      if (keeper.runs.at(-1) === run) tell(keeper, "standing");
     },
     onOpen: (resumed) => {
       run.openSince = performance.now();

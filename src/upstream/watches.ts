@@ -1,6 +1,6 @@
 import type { Era } from "./era.ts";
 import type { Link } from "./link.ts";
-import type { UpstreamWatch, Watching } from "./port.ts";
+import type { OnAccountOf, UpstreamWatch, Watching } from "./port.ts";
 import { keepWatching } from "./watch.ts";
 import type { Watched } from "./watch.ts";
 import { createStreamOffer } from "./watch-offer.ts";
@@ -15,11 +15,16 @@ export interface Watches {
 
 export function createWatches(random: () => number): Watches {
   const running = new Map<Watching, UpstreamWatch>();
-  /** One entry per configured upstream. */
+  /** What each upstream offers to each credential; beyond `upstreamErasMax` the oldest finding is forgotten. */
   const offers = new Map<string, Watched["offers"]>();
-  const offersOf = (link: Link): Watched["offers"] => {
-    const found = offers.get(link.upstream) ?? createOffers(link);
-    offers.set(link.upstream, found);
+  const offersOf = (link: Link, account: OnAccountOf): Watched["offers"] => {
+    const key = JSON.stringify([link.upstream, link.credential.generation(account)]);
+    const known = offers.get(key);
+    if (known !== undefined) return known;
+    const oldest = offers.keys().next();
+    if (offers.size >= link.limits.upstreamErasMax && oldest.done !== true) offers.delete(oldest.value);
+    const found = createOffers(link);
+    offers.set(key, found);
     return found;
   };
   const end = (isMeant: (watch: UpstreamWatch) => boolean): void => {
@@ -30,7 +35,7 @@ export function createWatches(random: () => number): Watches {
       const forgetEra = (): void => {
         era.forget();
       };
-      const kept = keepWatching({ ...of, forgetEra, random, offers: offersOf(of.link) }, watch);
+      const kept = keepWatching({ ...of, forgetEra, random, offers: offersOf(of.link, watch.account) }, watch);
       const watching: Watching = {
         want: (wanted) => {
           kept.want(wanted);

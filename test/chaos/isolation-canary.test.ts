@@ -7,8 +7,8 @@ import { startRedis } from "../setup/redis.ts";
 import type { RedisUnderTest } from "../setup/redis.ts";
 import { startCanaryUpstream } from "./canary-upstream.ts";
 import type { CanaryUpstream } from "./canary-upstream.ts";
-import { openStream } from "./event-client.ts";
-import type { Streaming } from "./event-client.ts";
+import { openStream } from "../journey/stream-client.ts";
+import type { OpenStream } from "../journey/stream-client.ts";
 import { planFleet } from "./gateway-process.ts";
 import type { Fleet, GatewayProcess } from "./gateway-process.ts";
 
@@ -71,15 +71,15 @@ async function arrive(index: number): Promise<Person> {
 async function openSession(person: Person): Promise<string> {
   const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "canary", version: "1" } };
   const opened = await post(person, { id: 1, method: "initialize", params });
-  await opened.ended;
+  await opened.over;
   const session = opened.headers["mcp-session-id"];
-  if (typeof session !== "string") throw new Error(`no session: ${opened.status} ${opened.text()}`);
+  if (typeof session !== "string") throw new Error(`no session: ${opened.status} ${opened.text}`);
   return session;
 }
 
-function post(person: Person, message: Loose, onMessage?: (message: Loose) => void): Promise<Streaming> {
+function post(person: Person, message: Loose, onMessage?: (message: Loose) => void): Promise<OpenStream> {
   const body = { jsonrpc: "2.0", ...message };
-  const headers = legacyHeaders({ token: person.token, session: person.session }) as Record<string, string | undefined>;
+  const headers = legacyHeaders({ token: person.token, session: person.session });
   return openStream({
     port: portFor(person),
     path,
@@ -95,7 +95,7 @@ async function call(
   tool: string,
   canary: string,
   { signal, ...more }: Loose & { readonly signal?: AbortSignal } = {},
-): Promise<Streaming> {
+): Promise<OpenStream> {
   const params: Loose = { name: tool, arguments: { canary }, ...more };
   const note = (message: Loose): void => {
     person.heard.push(JSON.stringify(message));
@@ -106,7 +106,7 @@ async function call(
     return openStream({
       port: portFor(person),
       path,
-      headers: modernHeaders(person, "tools/call", tool) as Record<string, string | undefined>,
+      headers: modernHeaders(person, "tools/call", tool),
       body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...params, _meta: meta } },
       onMessage: note,
       ...(signal === undefined ? {} : { signal }),
@@ -125,11 +125,11 @@ const tokenIn = (message: Loose): unknown => (message["params"] as Loose)["progr
 async function answerQuestion(person: Person, question: Loose): Promise<void> {
   const content = { word: `word of ${person.name}` };
   const answered = await post(person, { id: question["id"], result: { action: "accept", content } });
-  await answered.ended;
+  await answered.over;
   if (answered.status !== 202) person.heard.push(`the answer was taken with ${answered.status}`);
 }
 
-function resultOf(stream: Streaming): Loose {
+function resultOf(stream: OpenStream): Loose {
   const answer = stream.messages.find((message) => "result" in message || "error" in message);
   return (answer?.["result"] ?? answer ?? {}) as Loose;
 }
@@ -137,7 +137,7 @@ function resultOf(stream: Streaming): Loose {
 /** A call that asks in between: as a modern client answers it, or as the session's question was answered. */
 async function work(person: Person, tool: string, canary: string): Promise<string> {
   const first = await call(person, tool, canary);
-  await first.ended;
+  await first.over;
   let result = resultOf(first);
   if (result["resultType"] === "input_required") {
     const ask = { action: "accept", content: { word: `word of ${person.name}` } };
@@ -145,7 +145,7 @@ async function work(person: Person, tool: string, canary: string): Promise<strin
       inputResponses: { ask },
       requestState: result["requestState"],
     });
-    await retried.ended;
+    await retried.over;
     result = resultOf(retried);
   }
   const [content] = (result["content"] ?? []) as { text?: string }[];
@@ -165,10 +165,10 @@ async function cancelOne(person: Person, upstream: "l" | "m", canary: string): P
     return;
   }
   const told = await post(person, { method: "notifications/cancelled", params: { requestId: 1 } });
-  await told.ended;
+  await told.over;
   await (
     await pending
-  ).ended;
+  ).over;
 }
 
 describe("two processes, one store, and two hundred principals that number their calls alike", () => {

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { event } from "../upstream/scripted-upstream.ts";
-import type { ReceivedRequest } from "../upstream/scripted-upstream.ts";
+import type { ReceivedRequest, Wire } from "../upstream/scripted-upstream.ts";
+import { startRedis } from "../setup/redis.ts";
 import { everyFeature, openSessionWith, respond } from "./asked-client.ts";
 import type { AskedCaller } from "./asked-client.ts";
 import { form } from "./asking-upstream.ts";
-import { startGatewayUnderTest, startIssuer, until } from "./gateway-under-test.ts";
-import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
+import { freePort, startGatewayUnderTest, startIssuer, until } from "./gateway-under-test.ts";
+import type { GatewayOptions, GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
 import type { Loose } from "./http-client.ts";
 import { startListeningUpstream } from "./listening-bench.ts";
 import type { ListeningUpstream } from "./listening-bench.ts";
@@ -29,15 +30,17 @@ afterEach(async () => {
   }
 });
 
-async function start(rules?: readonly Loose[], declared?: Loose): Promise<Scene> {
-  const upstream = await startListeningUpstream("legacy", declared === undefined ? {} : { declared });
+async function start(
+  of: { gateway?: Partial<GatewayOptions>; upstream?: Parameters<typeof startListeningUpstream>[1] } = {},
+): Promise<Scene> {
+  const upstream = await startListeningUpstream("legacy", of.upstream);
   const issuer = await startIssuer();
   const gateway = await startGatewayUnderTest({
     issuer,
     upstreams: { up: upstream.url },
     servers: { s: { up: "" } },
     config: { limits: { streamCommentMs: 250 } },
-    ...(rules === undefined ? {} : { rules }),
+    ...of.gateway,
   });
   const scene = { gateway, upstream, issuer };
   scenes.push(scene);
@@ -119,7 +122,9 @@ describe("what a legacy upstream asks outside of calls", () => {
       who: { anyone: true },
       what: { upstream: "up", clientFeature: ["elicitation"] },
     };
-    const scene = await start([calls, { ...asks, when: 'has(args.message) && args.message == "something else"' }]);
+    const scene = await start({
+      gateway: { rules: [calls, { ...asks, when: 'has(args.message) && args.message == "something else"' }] },
+    });
     const alice = await session(scene, everyFeature);
     const hers = await listen(alice);
     await call(alice);
@@ -132,7 +137,7 @@ describe("what a legacy upstream asks outside of calls", () => {
   });
 
   it("is not listened for where policy denies the upstream every question", async () => {
-    const scene = await start([calls]);
+    const scene = await start({ gateway: { rules: [calls] } });
     const alice = await session(scene, everyFeature);
     const hers = await listen(alice);
     await call(alice);
@@ -143,7 +148,7 @@ describe("what a legacy upstream asks outside of calls", () => {
 
 describe("what a legacy upstream logs outside of calls", () => {
   it("reaches a session that set a level, from that level on, cleaned", async () => {
-    const scene = await start(undefined, { tools: {}, logging: {} });
+    const scene = await start({ upstream: { declared: { tools: {}, logging: {} } } });
     const alice = await session(scene, {});
     const hers = await listen(alice);
     await legacyCall(alice, "logging/setLevel", { level: "warning" });
@@ -158,5 +163,109 @@ describe("what a legacy upstream logs outside of calls", () => {
     expect(hers.messages.map(({ method, params }) => [method, params])).toEqual([
       ["notifications/message", { level: "error", data: "loud" }],
     ]);
+  });
+});
+
+describe("what a legacy upstream asks on the GET stream in the middle of a session's first call", () => {
+  /** A server of the kind that asks outside of the call's own stream, and answers the call once it was answered. */
+  function askingMeanwhile(): {
+    first: (request: ReceivedRequest, wire: Wire) => boolean;
+    of: { up?: ListeningUpstream };
+  } {
+    const of: { up?: ListeningUpstream } = {};
+    const calls = new Map<string, { wire: Wire; id: unknown }>();
+    const answer = (session: string, text: string): void => {
+      const call = calls.get(session);
+      call?.wire.json(200, { jsonrpc: "2.0", id: call.id, result: { content: [{ type: "text", text }] } });
+    };
+    const first = (request: ReceivedRequest, wire: Wire): boolean => {
+      const session = request.header("mcp-session-id") ?? "";
+      if (request.rpc["id"] === "asked" && "result" in request.rpc) {
+        wire.respond(202, undefined, "");
+        answer(session, JSON.stringify(request.rpc["result"]));
+        return true;
+      }
+      if (request.rpc["method"] !== "tools/call") return false;
+      calls.set(session, { wire, id: request.rpc["id"] });
+      const listener = of.up?.listeners.find((one) => one.session === session && !one.wire.closed);
+      if (listener === undefined) answer(session, "nobody listens");
+      else listener.wire.chunk(event({ jsonrpc: "2.0", id: "asked", ...form }));
+      return true;
+    };
+    return { first, of };
+  }
+
+  const decline = { action: "decline" };
+  const textOf = (answer: { json: Loose }): unknown =>
+    ((answer.json["result"] as Loose)["content"] as Loose[])[0]?.["text"];
+
+  async function answerFor(caller: AskedCaller, stream: OpenStream): Promise<unknown> {
+    const called = call(caller);
+    void stream.received(1).then(() => respond(caller, stream.messages[0]?.["id"], { result: decline }));
+    return textOf(await called);
+  }
+
+  it("reaches the client, and the answer the call", async () => {
+    const { first, of } = askingMeanwhile();
+    const scene = await start({ upstream: { first } });
+    of.up = scene.upstream;
+    const alice = await session(scene, everyFeature);
+    expect(await answerFor(alice, await listen(alice))).toBe(JSON.stringify(decline));
+  });
+
+  it("reaches the client whose stream another replica holds", async () => {
+    const redis = await startRedis();
+    try {
+      const { first, of } = askingMeanwhile();
+      const shared = { redisUrl: redis.url, publicPort: await freePort() };
+      const scene = await start({ upstream: { first }, gateway: shared });
+      const issuer = scene.issuer;
+      of.up = scene.upstream;
+      const other = await startGatewayUnderTest({
+        ...{ issuer, ...shared, upstreams: { up: scene.upstream.url }, servers: { s: { up: "" } } },
+      });
+      try {
+        const alice = await session(scene, everyFeature);
+        const hers = await listen(alice);
+        expect(await answerFor({ ...alice, gateway: other }, hers)).toBe(JSON.stringify(decline));
+      } finally {
+        await other.remove();
+      }
+    } finally {
+      await redis.stop();
+    }
+  });
+
+  const unheard: readonly (readonly [string, (wire: Wire) => void])[] = [
+    ["offers no stream", (wire) => { wire.respond(405, undefined, ""); }],
+    ["cannot open one now", (wire) => { wire.respond(503, undefined, ""); }],
+    ["is silent to whoever would open one", () => undefined],
+  ];
+  it.each(unheard)("is not waited for when the upstream %s: the call is answered", async (_, refuse) => {
+    const scene = await start({
+      upstream: {
+        first: (request, wire) => {
+          if (request.method === "GET") refuse(wire);
+          return request.method === "GET";
+        },
+      },
+    });
+    const alice = await session(scene, everyFeature);
+    await listen(alice);
+    for (let at = 0; at < 3; at += 1) expect((await call(alice)).text).toContain(`"result"`);
+  });
+
+  it("is heard before the first call of it, and only where a stream of the session is open", async () => {
+    const scene = await start();
+    const alice = await session(scene, everyFeature);
+    await call(alice);
+    expect(scene.upstream.received.filter(({ method }) => method === "GET")).toEqual([]);
+    const bob = await session(scene, everyFeature, "bob");
+    await listen(bob);
+    await call(bob);
+    const order = scene.upstream.received
+      .filter((one) => one.header("mcp-session-id") === scene.upstream.received.at(-1)?.header("mcp-session-id"))
+      .map(({ method, rpc }) => (method === "GET" ? "GET" : rpc["method"]));
+    expect(order).toEqual(["notifications/initialized", "GET", "tools/call"]);
   });
 });

@@ -387,7 +387,7 @@ test("the end of the client's session ends the stream and the upstream's session
   watch(room);
   watch(room, { account: bob });
   await until(() => streams.length === 2);
-  await room.upstreams.endSessions(alice.tenant, alice.clientSession ?? "");
+  await room.upstreams.endSessions(alice);
   await until(() => up.abandoned.length === 1);
   expect(up.abandoned[0]?.header("mcp-session-id")).toBe(
     up.received.find(({ method }) => method === "DELETE")?.header("mcp-session-id"),

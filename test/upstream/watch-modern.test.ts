@@ -328,7 +328,7 @@ test("streams have connections of their own: when they are taken, a stream waits
     upstream: "up",
     method: "tools/list",
     params: {},
-    account: { tenant: "default", principalKey: "gateway", clientSession: undefined },
+    account: { tenant: "default", principalKey: "gateway", clientSession: undefined, caller: undefined },
     name: undefined,
     inputSchema: undefined,
     kind: undefined,

@@ -4,6 +4,7 @@ import type { UpstreamAnswer } from "../../upstream/port.ts";
 import { upstreamErrorFor } from "../../protocol/bridge.ts";
 import { declaredCapabilities } from "../asking/declared-capabilities.ts";
 import { given, methodOf, type Exchange } from "../exchange.ts";
+import { forwardedHeaders } from "../forwarded-headers.ts";
 import type { Gateway } from "../gateway.ts";
 import { ownNameOf } from "../own-name.ts";
 import { subscribableAt } from "../streams/readable.ts";
@@ -14,16 +15,17 @@ import { subscribableAt } from "../streams/readable.ts";
  * modern one, which has no such method, the stream that is kept open asks. Either way the session's subscriptions are
  * kept, and whichever replica holds its GET stream hears of them.
  *
- * Refuses RPC_METHOD_UNKNOWN when the upstream of the resource tells of no updates, and SUBSCRIPTION_LIMIT_REACHED.
+ * Refuses RPC_METHOD_UNKNOWN when the upstream of the resource tells of no updates, and SUBSCRIPTION_LIMIT_REACHED when
+ * the session has too many, or there is no connection for the stream that its GET stream would hear the upstream by.
  */
 export async function keepSubscription(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const method = methodOf(x);
   if (method !== subscribe && method !== unsubscribe) return undefined;
   const entry = given(x.target?.entry, "a target");
   const { upstream } = entry.item;
-  const found = await subscribableAt(upstream, x.arrival.server.name, g);
+  const found = await subscribableAt(x, g, upstream);
   if (found?.tellsOfUpdates !== true) return refuse("RPC_METHOD_UNKNOWN", { era: "legacy", upstream }).refusal;
-  const refusal = method === subscribe ? await note(x, g) : undefined;
+  const refusal = method === subscribe ? ((await note(x, g)) ?? (await heard(x, g, upstream))) : undefined;
   return refusal ?? carryOut(x, g, found.era);
 }
 
@@ -46,6 +48,17 @@ async function note(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   return kept ? undefined : refuse("SUBSCRIPTION_LIMIT_REACHED", { sessionSubscriptionsMax }).refusal;
 }
 
+/** A subscription that nobody would hear of is none. Without a GET stream nobody listens yet, as the client knows. */
+async function heard(x: Exchange, g: Gateway, upstream: string): Promise<Refusal | undefined> {
+  const session = given(x.session, "a session");
+  await g.clientStreams.interestsChanged(session);
+  if ((await g.clientStreams.hears(session, upstream)) !== "full") return undefined;
+  await forget(x, g);
+  await g.clientStreams.interestsChanged(session);
+  const { upstreamStreamsPerPrincipalMax, upstreamStreamsMax } = g.limits;
+  return refuse("SUBSCRIPTION_LIMIT_REACHED", { upstream, upstreamStreamsPerPrincipalMax, upstreamStreamsMax }).refusal;
+}
+
 async function forget(x: Exchange, g: Gateway): Promise<void> {
   await g.sessions.subscriptions.remove(given(x.session, "a session"), given(x.target, "a target").asked);
 }
@@ -60,6 +73,7 @@ async function tell(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
     method: methodOf(x),
     params: { uri },
     account: given(x.account, "an account"),
+    forwarded: forwardedHeaders(x, g, upstream),
     name: uri,
     inputSchema: undefined,
     kind,

@@ -14,7 +14,9 @@ export type Admission = "admitted" | "unknown" | StreamEnd;
  */
 export async function readmit(x: Exchange, g: Gateway): Promise<Admission> {
   const { authorization, server } = x.arrival;
-  const who = await g.authenticate({ authorization, resource: server.resource, now: g.now() });
+  // A proof is for one request (RFC 9449 §4.2): that of the stream was checked as it came, and there is no other.
+  const asked = { authorization, resource: server.resource, shown: "before", now: g.now() } as const;
+  const who = await g.authenticate(asked);
   if (!who.ok) return isOutage(who.refusal) ? "unknown" : "not-admitted";
   if (x.session !== undefined) {
     const found = await g.sessions.find({ id: x.session.id, principal: who.value, server: server.name });

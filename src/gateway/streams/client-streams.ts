@@ -1,18 +1,20 @@
 import type { Courier } from "../../model/courier.ts";
 import type { JsonObject } from "../../model/json.ts";
-import type { RpcId } from "../../model/rpc.ts";
-import type { ListenFilter } from "../../protocol/modern/listen.ts";
+import type { Subject } from "../../model/principal.ts";
 import { StoreUnavailable } from "../../model/records.ts";
-import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Refusal } from "../../model/refusal.ts";
 import { writeJson } from "../../protocol/json/write.ts";
-import { createCallSlots } from "../call-slots.ts";
-import { given, type Exchange, type ListeningStream } from "../exchange.ts";
+import type { WatchState } from "../../upstream/port.ts";
+import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { keepStream, type LiveStream, type StreamEnd } from "./live-stream.ts";
-import { holdBack } from "./held-back.ts";
+import { acknowledged, type Listen } from "./acknowledged.ts";
+import type { Feed, Feeding } from "./feed.ts";
+import { createHearing, type Hearing } from "./hearing.ts";
+import type { LiveStream } from "./live-stream.ts";
 import { createStreamHolders, type Holder, type HolderRecords, type StreamHolders } from "./stream-holders.ts";
-import type { UsedUpstreams } from "./used-upstreams.ts";
 import { readNote, writeNote, type SessionName, type StreamNote } from "./stream-notes.ts";
+import { createStreamRoom, type StreamKind, type StreamRoom, type StreamRoomBounds } from "./stream-room.ts";
+import type { UsedUpstreams } from "./used-upstreams.ts";
 
 /** The streams that clients keep open, and the way to them from wherever something happens. */
 export interface ClientStreams {
@@ -22,8 +24,11 @@ export interface ClientStreams {
    * STREAM_LIMIT_REACHED and NOT_ACCEPTABLE; rejects with `StoreUnavailable`.
    */
   serveSession(x: Exchange, g: Gateway): Promise<Refusal | undefined>;
-  /** Serves the stream of a `subscriptions/listen` request, in the same bounds, `first` being its first message. */
-  serveListen(x: Exchange, g: Gateway, listen: Listen): Promise<Refusal | undefined>;
+  /**
+   * Serves the stream of a `subscriptions/listen` request, in the same bounds. What it listens for is found out once
+   * there is room for it. Refuses STREAM_LIMIT_REACHED also when upstreams have no connection for any of it.
+   */
+  serveListen(x: Exchange, g: Gateway, listenOf: () => Promise<Listen>): Promise<Refusal | undefined>;
   /**
    * Puts one message on the session's GET stream, here or on the replica that holds it. False when there is
    * none, or it is over. True is no proof of delivery: a message on its way to another replica may be lost.
@@ -31,43 +36,33 @@ export interface ClientStreams {
   send(session: SessionName, message: JsonObject): Promise<boolean>;
   /** The session has ended: so does its stream, wherever it is. */
   sessionEnded(session: SessionName): Promise<void>;
+  /** Ends every stream of this replica that belongs to somebody who is not let in any more. */
+  subjectDenied(who: Subject): void;
   /** What upstreams are to tell the session has changed. */
   interestsChanged(session: SessionName): Promise<void>;
   /** The session has used a legacy upstream that may have something to say to it outside of calls. */
   used(session: SessionName, upstream: string): void;
+  /**
+   * As `used`, before the use: waits until the session's GET stream, wherever it is, brings what the upstream has to
+   * say, or cannot. For a new upstream once, at most `listenAcknowledgeMsMax`. Never rejects for an outage.
+   */
+  hear(session: SessionName, upstream: string): Promise<void>;
+  /**
+   * How far the upstream's stream for the session has come; waits as long for one that opens or has no connection
+   * yet. Undefined when the session has no GET stream, or nobody could tell in time.
+   */
+  hears(session: SessionName, upstream: string): Promise<WatchState | undefined>;
+  /** Streams that are open on this replica, by what opened them. */
+  count(): Readonly<Record<StreamKind, number>>;
   /** Ends every stream of this replica, as the gateway stops. */
   close(): void;
 }
-
-/** What puts messages on a stream by itself. */
-export interface Feed {
-  /** With every tick of the stream. */
-  tend(): Promise<void>;
-  /** What the session wants to hear of may have changed. */
-  refresh(): Promise<void>;
-  end(): void;
-  /** Settles once upstreams tell it what the stream was opened for, or cannot. Absent: from the beginning. */
-  readonly standing?: Promise<void>;
-}
-
-/** What a modern client listens for, by the id of its request and the part of its filter that is honoured. */
-export interface Listen {
-  readonly id: RpcId;
-  readonly filter: ListenFilter;
-  readonly first: string;
-}
-
-export type Feeding = (x: Exchange, g: Gateway, live: LiveStream) => Feed;
 
 export interface ClientStreamsOptions {
   readonly records: HolderRecords;
   readonly courier: Courier;
   readonly randomId: () => string;
-  readonly bounds: {
-    readonly streamsPerPrincipalMax: number;
-    readonly streamsMax: number;
-    readonly streamHolderMs: number;
-  };
+  readonly bounds: StreamRoomBounds & { readonly streamHolderMs: number; readonly listenAcknowledgeMsMax: number };
   readonly used: UsedUpstreams;
   readonly feedSession: Feeding;
   readonly feedListen: (listen: Listen) => Feeding;
@@ -79,42 +74,58 @@ export interface ClientStreamsOptions {
 interface Seat {
   live: LiveStream | undefined;
   feed: Feed | undefined;
+  /** Settles when it has both, or is left. */
+  readonly begun: Promise<void>;
+  begin: () => void;
+  /** Upstreams whose stream a call has waited for. */
+  readonly awaited: Set<string>;
 }
 
 interface Hall {
   readonly options: ClientStreamsOptions;
   readonly holders: StreamHolders;
+  readonly room: StreamRoom;
+  readonly hearing: Hearing;
   readonly seats: Map<string, Seat>;
-  readonly open: Set<LiveStream>;
-  readonly slots: ReturnType<typeof createCallSlots>;
 }
 
 export function createClientStreams(options: ClientStreamsOptions): ClientStreams {
-  const hall: Hall = {
-    options,
-    holders: createStreamHolders(options.records, options.bounds.streamHolderMs),
-    seats: new Map(),
-    open: new Set(),
-    slots: createCallSlots(options.bounds.streamsPerPrincipalMax),
-  };
-  options.courier.receive("stream", (text) => {
+  const { records, courier, randomId, bounds } = options;
+  const holders = createStreamHolders(records, bounds.streamHolderMs);
+  const seats = new Map<string, Seat>();
+  const hearing = createHearing({
+    ...{ courier, holders, randomId, waitMs: bounds.listenAcknowledgeMsMax },
+    listenerOf: (session) => seats.get(keyOf(session)),
+  });
+  const hall: Hall = { options, holders, room: createStreamRoom(bounds), hearing, seats };
+  courier.receive("stream", (text) => {
     const note = readNote(text);
-    if (note !== undefined) hear(hall, note);
+    if (note !== undefined) take(hall, note);
   });
   return {
     serveSession: (x, g) => serveSession(hall, x, g),
-    serveListen: (x, g, listen) => serve(hall, { x, g, id: options.randomId(), feeding: listening(hall, listen) }),
+    serveListen: (x, g, listenOf) =>
+      hall.room.serve({
+        ...{ x, g, id: randomId(), kind: "listen" },
+        feeding: async () => acknowledged(await listenOf(), options.feedListen),
+      }),
     send: (session, message) => send(hall, session, writeJson(message)),
     sessionEnded: async (session) => {
       await tellHolder(hall, { kind: "over", session });
       await ignoringOutage(() => options.used.forget(session));
     },
+    subjectDenied: (who) => {
+      hall.room.endOf(who, "not-admitted");
+    },
     interestsChanged: (session) => tellHolder(hall, { kind: "interests", session }),
     used: (session, upstream) => {
       if (!options.used.isNoted(session, upstream)) void noteUse(hall, session, upstream);
     },
+    hear: (session, upstream) => hear(hall, session, upstream),
+    hears: (session, upstream) => hearing.stateOf({ session, upstream, before: ["opening", "full"] }),
+    count: () => hall.room.count(),
     close: () => {
-      for (const live of hall.open) live.end("draining");
+      hall.room.endAll("draining");
     },
   };
 }
@@ -128,35 +139,21 @@ async function serveSession(hall: Hall, x: Exchange, g: Gateway): Promise<Refusa
     const before = await hall.holders.claim(session, holder);
     if (before !== undefined && before.address !== courier.address)
       await tell(hall, before.address, { kind: "replaced", session, stream: before.stream });
-    return await serve(hall, {
-      x,
-      g,
-      id: holder.stream,
-      feeding: feedSession,
-      seat: { seat, isTaken: () => hall.seats.get(keyOf(session)) !== seat },
+    return await hall.room.serve({
+      ...{ x, g, id: holder.stream, kind: "session" },
+      feeding: () => Promise.resolve(feedSession),
+      onOpen: (live, feed) => {
+        Object.assign(seat, { live, feed } satisfies Partial<Seat>);
+        seat.begin();
+        if (hall.seats.get(keyOf(session)) !== seat) live.end("replaced");
+      },
       keep: async () => ((await hall.holders.keep(session, holder)) ? undefined : "replaced"),
     });
   } finally {
+    seat.begin();
     if (hall.seats.get(keyOf(session)) === seat) hall.seats.delete(keyOf(session));
     await ignoringOutage(() => hall.holders.leave(session, holder));
   }
-}
-
-/**
- * The acknowledgement is the first message (2026-07-28, subscriptions), and a promise: what changes after it is
- * told. So it waits until upstreams are heard, for a moment; a client is not kept waiting for one that is down.
- */
-function listening(hall: Hall, listen: Listen): Feeding {
-  return (x, g, live) => {
-    const held = holdBack(live, { first: listen.first, messagesMax: g.limits.sessionSubscriptionsMax });
-    const feed = hall.options.feedListen(listen)(x, g, held.stream);
-    const late = setTimeout(held.release, g.limits.listenAcknowledgeMsMax);
-    void (feed.standing ?? Promise.resolve()).then(held.release);
-    void live.ended.then(() => {
-      clearTimeout(late);
-    });
-    return feed;
-  };
 }
 
 /** In an outage of the store nobody notes it; the session's next call does. */
@@ -168,66 +165,24 @@ function noteUse(hall: Hall, session: SessionName, upstream: string): Promise<vo
 
 /** Before anything is awaited, so that of two streams that open at once the later one has the seat. */
 function takeSeat(hall: Hall, session: SessionName): Seat {
-  const seat: Seat = { live: undefined, feed: undefined };
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const seat: Seat = { live: undefined, feed: undefined, begun, begin, awaited: new Set() };
   hall.seats.get(keyOf(session))?.live?.end("replaced");
   hall.seats.set(keyOf(session), seat);
   return seat;
 }
 
-interface Service {
-  readonly x: Exchange;
-  readonly g: Gateway;
-  readonly id: string;
-  readonly feeding: Feeding;
-  readonly seat?: { readonly seat: Seat; readonly isTaken: () => boolean };
-  /** Keeps the stream's place; says why it must end. */
-  readonly keep?: () => Promise<StreamEnd | undefined>;
-}
-
-async function serve(hall: Hall, service: Service): Promise<Refusal | undefined> {
-  const release = admit(hall, service.x);
-  const { streamsPerPrincipalMax, streamsMax } = hall.options.bounds;
-  if (release === undefined) return refuse("STREAM_LIMIT_REACHED", { streamsPerPrincipalMax, streamsMax }).refusal;
-  const wire = service.x.arrival.listen();
-  try {
-    if (wire === undefined) return refuse("NOT_ACCEPTABLE").refusal;
-    await live(hall, service, wire);
-    return undefined;
-  } finally {
-    release();
-  }
-}
-
-/** A place in the bounds of this replica; what gives it back. */
-function admit(hall: Hall, x: Exchange): (() => void) | undefined {
-  if (hall.open.size >= hall.options.bounds.streamsMax) return undefined;
-  return hall.slots.take(given(x.principal, "a principal").key);
-}
-
-/** The stream's life, from its opening to its end. */
-async function live(hall: Hall, { x, g, id, feeding, seat, keep }: Service, wire: ListeningStream): Promise<void> {
-  const tend = async (): Promise<StreamEnd | undefined> => {
-    const over = await keep?.();
-    if (over === undefined) await feed.tend();
-    return over;
-  };
-  const stream = keepStream(x, g, { id, wire, tend });
-  hall.open.add(stream);
-  const feed = feeding(x, g, stream);
-  if (seat !== undefined) Object.assign(seat.seat, { live: stream, feed } satisfies Seat);
-  if (seat?.isTaken() === true) stream.end("replaced");
-  if (g.draining()) stream.end("draining");
-  await stream.ended;
-  hall.open.delete(stream);
-  feed.end();
-}
-
 /** What another replica has to say. */
-function hear(hall: Hall, note: StreamNote): void {
-  if (note.kind === "lists") {
-    hall.options.onLists(note.upstream);
-    return;
-  }
+function take(hall: Hall, note: StreamNote): void {
+  if (note.kind === "lists") hall.options.onLists(note.upstream);
+  else if (note.kind === "heard" || note.kind === "hears") hall.hearing.take(note);
+  else takeForSeat(hall, note);
+}
+
+function takeForSeat(hall: Hall, note: Exclude<StreamNote, { kind: "lists" | "hears" | "heard" }>): void {
   const seat = hall.seats.get(keyOf(note.session));
   if (seat?.live === undefined) return;
   if (note.kind === "message") seat.live.deliver(note.text);
@@ -245,10 +200,24 @@ async function send(hall: Hall, session: SessionName, text: string): Promise<boo
   return true;
 }
 
+async function hear(hall: Hall, session: SessionName, upstream: string): Promise<void> {
+  const isNew = !hall.options.used.isNoted(session, upstream);
+  const seat = hall.seats.get(keyOf(session));
+  if (!isNew && seat?.awaited.has(upstream) !== false) return;
+  // Once for each: an upstream that is silent to its GET must not hold up every call.
+  seat?.awaited.add(upstream);
+  // Whoever holds the stream looks at what is noted as it is asked how far the upstream's is.
+  if (isNew)
+    await ignoringOutage(async () => {
+      await hall.options.used.note(session, upstream);
+    });
+  await hall.hearing.stateOf({ session, upstream, before: ["opening"] });
+}
+
 /** Never rejects: what a holder misses in an outage it finds with its next tick. */
 async function tellHolder(hall: Hall, note: Extract<StreamNote, { session: SessionName }>): Promise<void> {
   if (hall.seats.has(keyOf(note.session))) {
-    hear(hall, note);
+    take(hall, note);
     return;
   }
   await ignoringOutage(async () => {

@@ -3,12 +3,12 @@ import type { LiveStream } from "./live-stream.ts";
 /** A stream whose messages wait for one that must come first. */
 export interface HeldBack {
   readonly stream: LiveStream;
-  /** Sends that one, then what waited, in order; what comes later goes straight on. Once. */
-  readonly release: () => void;
+  /** Sends `first`, then what waited, in order; what comes later goes straight on. Once. */
+  readonly release: (first: string) => void;
 }
 
 /** At most `messagesMax` wait; one more, and the stream is over like that of a client that reads too slowly. */
-export function holdBack(live: LiveStream, bounds: { readonly first: string; readonly messagesMax: number }): HeldBack {
+export function holdBack(live: LiveStream, bounds: { readonly messagesMax: number }): HeldBack {
   let waiting: string[] | undefined = [];
   const deliver = (message: string): boolean => {
     if (waiting === undefined) return live.deliver(message);
@@ -28,9 +28,9 @@ export function holdBack(live: LiveStream, bounds: { readonly first: string; rea
         return live.over;
       },
     },
-    release: () => {
+    release: (first) => {
       if (waiting === undefined) return;
-      const messages = [bounds.first, ...waiting];
+      const messages = [first, ...waiting];
       waiting = undefined;
       for (const message of messages) live.deliver(message);
     },

@@ -1,7 +1,7 @@
-import type { Exchange } from "../exchange.ts";
+import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { viewOf } from "../steps/view-of.ts";
-import type { Feed } from "./client-streams.ts";
+import type { Feed } from "./feed.ts";
 import type { ListSignals } from "./list-signals.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { compareViews, signatureOf, type ListKind, type ViewSignature } from "./view-signature.ts";
@@ -25,7 +25,9 @@ export function createListFeed(
 ): Feed {
   const seen: Seen = { view: undefined, policy: "", at: 0 };
   const comparing = oneAtATime(() => compare(x, g, { seen, tell: of.tell }));
-  const unfollow = of.signals.follow(x.arrival.server.name, () => void comparing.run());
+  const look = (): void => void comparing.run();
+  const unfollow = of.signals.follow(x.arrival.server.name, look);
+  const unfollowOwn = g.catalog.personal.follow(given(x.principal, "a principal").key, look);
   void comparing.run();
   return {
     tend: () => {
@@ -37,6 +39,7 @@ export function createListFeed(
     end: () => {
       comparing.stop();
       unfollow();
+      unfollowOwn();
     },
   };
 }

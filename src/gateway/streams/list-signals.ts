@@ -1,6 +1,6 @@
 import type { Courier } from "../../model/courier.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { OnAccountOf, Upstreams, Watching } from "../../upstream/port.ts";
+import { gatewayKey, type OnAccountOf, type Upstreams, type Watching } from "../../upstream/port.ts";
 import { stepped, unhurried, waitMs, type Pace, type PaceBounds } from "./refresh-pace.ts";
 import { writeNote } from "./stream-notes.ts";
 
@@ -50,7 +50,7 @@ export function createListSignals(options: ListSignalsOptions): ListSignals {
   });
   return {
     follow(server, hear) {
-      const upstreams = options.catalog.upstreamsOf(server);
+      const upstreams = options.catalog.sharedUpstreamsOf(server);
       for (const upstream of upstreams) join(desk, upstream, hear);
       return () => {
         for (const upstream of upstreams) leave(desk, upstream, hear);
@@ -77,7 +77,7 @@ function startFollowing(desk: Desk, upstream: string): Followed {
   const { upstreams, courier, catalog, bounds } = desk.options;
   // Of this replica alone: two streams in one session of a legacy upstream are one too many.
   const clientSession = `watch ${courier.address} ${upstream}`;
-  const account: OnAccountOf = { tenant: "default", principalKey: "gateway", clientSession };
+  const account: OnAccountOf = { tenant: "default", principalKey: gatewayKey, clientSession, caller: undefined };
   const watching = upstreams.watch({
     upstream,
     account,
@@ -114,7 +114,7 @@ function leave(desk: Desk, upstream: string, hear: () => void): void {
   clearTimeout(desk.waiting.get(upstream));
   desk.waiting.delete(upstream);
   followed.watching.end();
-  void desk.options.upstreams.endSessions(followed.account.tenant, followed.account.clientSession ?? "");
+  void desk.options.upstreams.endSessions(followed.account);
 }
 
 /** However often an upstream says that it changed, one reading waits at a time. */

@@ -4,11 +4,19 @@ import { mayReceive, readmit } from "./admission.ts";
 
 /**
  * Why a stream ended: the client left or reads too slowly, another stream of the session took its place, the
- * session is over, the token or the policy no longer admits it, nobody could tell whether it does, or the
- * gateway stops.
+ * session is over, the token or the policy no longer admits it, nobody could tell whether it does, there is no room for
+ * anything that it was opened for, the gateway stops, or has a fault of its own.
  */
 export type StreamEnd =
-  "client-gone" | "too-slow" | "replaced" | "session-over" | "not-admitted" | "not-checked" | "draining";
+  | "client-gone"
+  | "too-slow"
+  | "replaced"
+  | "session-over"
+  | "not-admitted"
+  | "not-checked"
+  | "no-room"
+  | "draining"
+  | "fault";
 
 /** One stream that a client opened and that stays open. */
 export interface LiveStream {

@@ -2,7 +2,12 @@
  * Runs `work` when called, once at a time: calls while it runs lead to one more run, however many they are. `work`
  * must not reject; it is not run again after `stop`.
  */
-export function oneAtATime(work: () => Promise<void>): { run(): Promise<void>; stop(): void } {
+export function oneAtATime(work: () => Promise<void>): {
+  run(): Promise<void>;
+  /** Settles when the runs that are under way or due are over; at once when there are none. */
+  idle(): Promise<void>;
+  stop(): void;
+} {
   const state: { running: Promise<void> | undefined; again: boolean; stopped: boolean } = {
     running: undefined,
     again: false,
@@ -20,6 +25,7 @@ export function oneAtATime(work: () => Promise<void>): { run(): Promise<void>; s
       state.again = true;
       return (state.running ??= loop());
     },
+    idle: () => state.running ?? Promise.resolve(),
     stop: () => {
       state.stopped = true;
     },

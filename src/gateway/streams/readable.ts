@@ -3,6 +3,7 @@ import type { Era } from "../../model/revision.ts";
 import { beginExchange, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { ownNameOf } from "../own-name.ts";
+import { readerOf } from "../reader-of.ts";
 import { checkArguments } from "../steps/check-arguments.ts";
 import { decideExchange } from "../steps/decide.ts";
 import { resolveTarget } from "../steps/resolve-target.ts";
@@ -38,11 +39,11 @@ function asRead(x: Exchange, g: Gateway, uri: string): Exchange {
 
 /** What an upstream says of itself in the catalog, as far as subscriptions are concerned. */
 export async function subscribableAt(
-  upstream: string,
-  server: string,
+  x: Exchange,
   g: Gateway,
+  upstream: string,
 ): Promise<{ readonly era: Era; readonly tellsOfUpdates: boolean } | undefined> {
-  const table = await g.catalog.table(server);
+  const table = await g.catalog.table(x.arrival.server.name, readerOf(x, g));
   const self = table.snapshots.find((snapshot) => snapshot.upstream === upstream)?.self;
   if (self === undefined) return undefined;
   const tellsOfUpdates = readOwn(readOwn(self.capabilities, "resources"), "subscribe") === true;

@@ -1,4 +1,5 @@
 import type { Refusal } from "../../model/refusal.ts";
+import type { RpcId } from "../../model/rpc.ts";
 import { codecFor } from "../../protocol/codec.ts";
 import { notificationMessage } from "../../protocol/jsonrpc.ts";
 import { writeJson } from "../../protocol/json/write.ts";
@@ -22,14 +23,19 @@ export async function serveListen(x: Exchange, g: Gateway): Promise<Refusal | un
   const asked = readListenFilter(paramsOf(x), g.limits.sessionSubscriptionsMax);
   if (!asked.ok) return asked.refusal;
   const id = given(requestIdOf(x), "a request");
-  const filter = await honoured(x, g, asked.value);
-  const params = onSubscription(id, { notifications: writeListenFilter(filter) });
-  const acknowledgement = notificationMessage("notifications/subscriptions/acknowledged", params);
-  const refusal = await g.clientStreams.serveListen(x, g, { id, filter, first: writeJson(acknowledgement) });
+  const refusal = await g.clientStreams.serveListen(x, g, async () => {
+    const filter = await honoured(x, g, asked.value);
+    return { id, filter, acknowledge: (kept) => acknowledgement(id, kept) };
+  });
   if (refusal !== undefined) return refusal;
   const hints = { serverInfo: { ...g.info }, ttlMs: 0 };
   x.result = codecFor("modern").encodeResult("subscriptions/listen", onSubscription(id, {}), hints);
   return undefined;
+}
+
+function acknowledgement(id: RpcId, filter: ListenFilter): string {
+  const params = onSubscription(id, { notifications: writeListenFilter(filter) });
+  return writeJson(notificationMessage("notifications/subscriptions/acknowledged", params));
 }
 
 /** The part of a filter that can be kept for this principal. A resource that is hidden is left out like one that is unknown. */
@@ -48,5 +54,5 @@ async function honoured(x: Exchange, g: Gateway, asked: ListenFilter): Promise<L
 async function isSubscribable(x: Exchange, g: Gateway, uri: string): Promise<boolean> {
   const found = await readableAs(x, g, uri);
   if (found === undefined) return false;
-  return (await subscribableAt(found.upstream, x.arrival.server.name, g))?.tellsOfUpdates === true;
+  return (await subscribableAt(x, g, found.upstream))?.tellsOfUpdates === true;
 }

@@ -6,11 +6,12 @@ import { onSubscription, type ListenFilter } from "../../protocol/modern/listen.
 import type { UpstreamWatch } from "../../upstream/port.ts";
 import { answersFrom } from "../asking/answer-asked.ts";
 import { declaredCapabilities } from "../asking/declared-capabilities.ts";
+import { accountOf } from "../account-of.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { relayLog } from "../steps/relay-log.ts";
 import { relayTaskStatus, taskStatusMethod } from "../tasks/relay-task-status.ts";
-import type { Feed, Feeding } from "./client-streams.ts";
+import { joined, type Feed, type Feeding } from "./feed.ts";
 import { createListFeed } from "./list-feed.ts";
 import type { ListSignals } from "./list-signals.ts";
 import type { LiveStream } from "./live-stream.ts";
@@ -25,7 +26,6 @@ export function sessionFeeding(signals: ListSignals, used: UsedUpstreams): Feedi
     const tell = (method: string, params?: JsonObject): void => {
       live.deliver(writeJson(notificationMessage(method, params)));
     };
-    const { tenant, principalKey, id } = session;
     return joined([
       { ...nothing, refresh: () => renewSession(x, g) },
       createListFeed(x, g, {
@@ -35,7 +35,7 @@ export function sessionFeeding(signals: ListSignals, used: UsedUpstreams): Feedi
         },
       }),
       createUpstreamFeed(x, g, {
-        account: { tenant, principalKey, clientSession: id },
+        account: accountOf(x, session.id),
         interests: async () => {
           const [uris, upstreams] = await Promise.all([g.sessions.subscriptions.of(session), used.of(session)]);
           return { uris, upstreams };
@@ -85,10 +85,9 @@ function listenedUpdates(
   g: Gateway,
   of: { live: LiveStream; uris: readonly string[]; tell: (method: string, params: JsonObject) => void },
 ): Feed {
-  const { tenant, key: principalKey } = given(x.principal, "a principal");
-  const clientSession = `listen ${of.live.id}`;
+  const account = accountOf(x, `listen ${of.live.id}`);
   const feed = createUpstreamFeed(x, g, {
-    account: { tenant, principalKey, clientSession },
+    account,
     interests: () => Promise.resolve({ uris: of.uris, upstreams: [] }),
     tell: of.tell,
   });
@@ -96,7 +95,7 @@ function listenedUpdates(
     ...feed,
     end: () => {
       feed.end();
-      void g.upstreams.endSessions(tenant, clientSession);
+      void g.upstreams.endSessions(account);
     },
   };
 }
@@ -127,7 +126,7 @@ function beside(
 
 /** The exchange anew for each message, its answer's stream being the one that is open: findings of a whole day are no list to keep. */
 function onlyHere(x: Exchange, live: LiveStream): () => Exchange {
-  const stream = { send: (message: string): void => void live.deliver(message) };
+  const stream = { send: (message: string): boolean => live.deliver(message) };
   return () => ({
     ...x,
     arrival: { ...x.arrival, stream: () => stream },
@@ -138,19 +137,4 @@ function onlyHere(x: Exchange, live: LiveStream): () => Exchange {
 
 function changedMethod(kind: ListKind): string {
   return `notifications/${kind}/list_changed`;
-}
-
-function joined(feeds: readonly Feed[]): Feed {
-  return {
-    standing: Promise.all(feeds.map(({ standing }) => standing ?? Promise.resolve())).then(() => undefined),
-    tend: async () => {
-      await Promise.all(feeds.map((feed) => feed.tend()));
-    },
-    refresh: async () => {
-      await Promise.all(feeds.map((feed) => feed.refresh()));
-    },
-    end: () => {
-      for (const feed of feeds) feed.end();
-    },
-  };
 }

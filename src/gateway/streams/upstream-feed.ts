@@ -4,12 +4,13 @@ import { StoreUnavailable } from "../../model/records.ts";
 import { withoutHopMeta } from "../../protocol/hop-meta.ts";
 import { cleanObject } from "../../sanitize/clean-value.ts";
 import { contentFields } from "../../sanitize/field-rule.ts";
-import type { OnAccountOf, UpstreamWatch, Watching } from "../../upstream/port.ts";
+import type { OnAccountOf, UpstreamWatch, Watching, WatchState } from "../../upstream/port.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Feed } from "./client-streams.ts";
+import type { Feed, Unheard } from "./feed.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { readableAs } from "./readable.ts";
+import { createStanding, type Standing } from "./standing.ts";
 import { createUpdateQueue, type UpdateQueue } from "./update-queue.ts";
 
 /** What a client's stream wants of upstreams. */
@@ -32,8 +33,12 @@ export interface UpstreamFeedOptions {
 /** One upstream's stream for this client, with the client's name of every URI that the upstream knows under its own. */
 interface Watched {
   readonly watching: Watching;
-  readonly opened: Promise<void>;
+  readonly standing: Standing;
   names: ReadonlyMap<string, string>;
+  /** It has stood once: from then on `onReopened` tells of what was missed. */
+  stood: boolean;
+  /** The client takes it for listened to while it does not stand yet: when it does, everything is said to be updated. */
+  owed: boolean;
 }
 
 interface Feeder {
@@ -42,6 +47,10 @@ interface Feeder {
   readonly options: UpstreamFeedOptions;
   readonly watched: Map<string, Watched>;
   readonly updates: UpdateQueue;
+  /** What `settle` has given up. */
+  readonly unheard: Set<string>;
+  /** The client was told what is listened for. */
+  settled: boolean;
   over: boolean;
 }
 
@@ -54,23 +63,56 @@ export function createUpstreamFeed(x: Exchange, g: Gateway, options: UpstreamFee
   const updates = createUpdateQueue(g.limits, (uri, params) => {
     void tellUpdate(feeder, uri, params);
   });
-  const feeder: Feeder = { x, g, options, watched: new Map(), updates, over: false };
+  const feeder: Feeder = {
+    ...{ x, g, options, updates, watched: new Map() },
+    ...{ unheard: new Set(), settled: false, over: false },
+  };
   const following = oneAtATime(() => follow(feeder));
-  const standing = following.run().then(async () => {
-    await Promise.all([...feeder.watched.values()].map(({ opened }) => opened));
+  const decided = following.run().then(async () => {
+    await Promise.all([...feeder.watched.values()].map(({ standing }) => standing.beyond(["opening", "full"])));
   });
   return {
-    standing,
+    decided,
+    settle: () => settle(feeder),
+    hears: async (upstream, before) => {
+      await (feeder.watched.has(upstream) ? following.idle() : following.run());
+      return feeder.watched.get(upstream)?.standing.beyond(before);
+    },
     tend: () => following.run(),
     refresh: () => following.run(),
     end: () => {
       feeder.over = true;
       following.stop();
       updates.end();
-      for (const { watching } of feeder.watched.values()) watching.end();
-      feeder.watched.clear();
+      for (const upstream of [...feeder.watched.keys()]) drop(feeder, upstream);
     },
   };
+}
+
+/** Whoever waits for a stream that is given up waits no longer. */
+function drop({ watched }: Feeder, upstream: string): void {
+  const dropped = watched.get(upstream);
+  watched.delete(upstream);
+  dropped?.watching.end();
+  dropped?.standing.tell("lost");
+}
+
+/**
+ * Gives up what cannot be heard now: what an upstream offers no stream for, and what there is no connection for. What
+ * is only late or lost is promised, and made up for when it stands.
+ */
+function settle(feeder: Feeder): Unheard {
+  feeder.settled = true;
+  let full = false;
+  for (const [upstream, watched] of [...feeder.watched]) {
+    const { state } = watched.standing;
+    watched.owed ||= state !== "standing";
+    if (state !== "full" && state !== "not-offered") continue;
+    full ||= state === "full";
+    for (const uri of watched.names.values()) feeder.unheard.add(uri);
+    drop(feeder, upstream);
+  }
+  return { uris: feeder.unheard, full };
 }
 
 async function follow(feeder: Feeder): Promise<void> {
@@ -79,6 +121,7 @@ async function follow(feeder: Feeder): Promise<void> {
     const { uris, upstreams } = await feeder.options.interests();
     const wanted = new Map<string, Map<string, string>>(upstreams.map((upstream) => [upstream, new Map()]));
     for (const uri of uris) {
+      if (feeder.unheard.has(uri)) continue;
       const found = await readableAs(x, g, uri);
       if (found === undefined) continue;
       const names = wanted.get(found.upstream) ?? new Map<string, string>();
@@ -93,15 +136,11 @@ async function follow(feeder: Feeder): Promise<void> {
 }
 
 function apply(feeder: Feeder, wanted: ReadonlyMap<string, ReadonlyMap<string, string>>): void {
-  for (const [upstream, { watching }] of feeder.watched)
-    if (!wanted.has(upstream)) {
-      feeder.watched.delete(upstream);
-      watching.end();
-    }
+  for (const upstream of [...feeder.watched.keys()]) if (!wanted.has(upstream)) drop(feeder, upstream);
   for (const [upstream, names] of wanted) {
     const resources = [...names.keys()];
     const known = feeder.watched.get(upstream);
-    if (known === undefined) feeder.watched.set(upstream, { ...watch(feeder, upstream, resources), names });
+    if (known === undefined) watch(feeder, upstream, names);
     else if (!sameKeys(known.names, names)) {
       known.names = names;
       known.watching.want({ lists: false, resources });
@@ -113,29 +152,41 @@ function sameKeys(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, s
   return one.size === other.size && [...one.keys()].every((key) => other.has(key));
 }
 
-function watch(feeder: Feeder, upstream: string, resources: readonly string[]): Pick<Watched, "watching" | "opened"> {
+function watch(feeder: Feeder, upstream: string, names: ReadonlyMap<string, string>): void {
   const { account, besides } = feeder.options;
   const more = besides?.(upstream) ?? {};
-  let onOpened = (): void => undefined;
-  const opened = new Promise<void>((resolve) => {
-    onOpened = resolve;
-  });
+  const standing = createStanding();
   const watching = feeder.g.upstreams.watch({
     ...more,
-    onOpened,
     upstream,
     account,
-    wanted: { lists: false, resources },
+    wanted: { lists: false, resources: [...names.keys()] },
+    onState: (state) => {
+      hearState(feeder, upstream, state);
+      standing.tell(state);
+    },
     onNotification: (method, params) => {
       if (method === updated) hearUpdate(feeder, upstream, params);
       else more.onNotification?.(method, params);
     },
-    // Whatever was updated while nobody listened: to say so of each is cheaper than to leave a client with the old.
     onReopened: () => {
-      for (const uri of feeder.watched.get(upstream)?.names.values() ?? []) feeder.updates.add(uri, {});
+      tellAll(feeder, upstream);
     },
   });
-  return { watching, opened };
+  feeder.watched.set(upstream, { watching, standing, names, stood: false, owed: feeder.settled });
+}
+
+function hearState(feeder: Feeder, upstream: string, state: WatchState): void {
+  const watched = feeder.watched.get(upstream);
+  if (watched === undefined || watched.stood || state === "opening") return;
+  watched.stood = state === "standing";
+  if (!watched.stood) watched.owed = true;
+  else if (watched.owed) tellAll(feeder, upstream);
+}
+
+/** Whatever was updated while nobody listened: to say so of each is cheaper than to leave a client with the old. */
+function tellAll(feeder: Feeder, upstream: string): void {
+  for (const uri of feeder.watched.get(upstream)?.names.values() ?? []) feeder.updates.add(uri, {});
 }
 
 const updated = "notifications/resources/updated";

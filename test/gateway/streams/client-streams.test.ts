@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClientStreams } from "../../../src/gateway/streams/client-streams.ts";
-import type { ClientStreams, Feed } from "../../../src/gateway/streams/client-streams.ts";
+import type { ClientStreams } from "../../../src/gateway/streams/client-streams.ts";
+import type { Feed } from "../../../src/gateway/streams/feed.ts";
 import type { Exchange } from "../../../src/gateway/exchange.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import type { Courier } from "../../../src/model/courier.ts";

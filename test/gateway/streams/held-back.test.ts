@@ -20,13 +20,13 @@ function liveStream(): { live: LiveStream; sent: string[]; ends: StreamEnd[] } {
 describe("messages that must not precede the first", () => {
   it("wait for it, keep their order, and follow at once afterwards", () => {
     const { live, sent } = liveStream();
-    const held = holdBack(live, { first: "first", messagesMax: 2 });
+    const held = holdBack(live, { messagesMax: 2 });
     held.stream.deliver("a");
     held.stream.deliver("b");
     expect(sent).toEqual([]);
-    held.release();
+    held.release("first");
     held.stream.deliver("c");
-    held.release();
+    held.release("again");
     expect(sent).toEqual(["first", "a", "b", "c"]);
   });
 
@@ -35,7 +35,7 @@ describe("messages that must not precede the first", () => {
     [3, ["too-slow"]],
   ])("are at most two here: %i end the stream as %j", (count, why) => {
     const { live, ends } = liveStream();
-    const held = holdBack(live, { first: "first", messagesMax: 2 });
+    const held = holdBack(live, { messagesMax: 2 });
     for (let at = 0; at < count; at += 1) held.stream.deliver("m");
     expect(ends).toEqual(why);
   });

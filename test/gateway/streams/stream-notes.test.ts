@@ -8,6 +8,8 @@ const notes: readonly StreamNote[] = [
   { kind: "over", session },
   { kind: "replaced", session, stream: "x" },
   { kind: "interests", session },
+  { kind: "hears", session, upstream: "crm", address: "replica", question: "q" },
+  { kind: "heard", session, question: "q", state: "not-offered" },
   { kind: "lists", upstream: "crm" },
 ];
 
@@ -24,6 +26,10 @@ describe("what replicas tell each other of streams", () => {
     '{"kind":"over","tenant":"acme"}',
     '{"kind":"message","tenant":"a","session":"s"}',
     '{"kind":"lists"}',
+    '{"kind":"hears","tenant":"a","session":"s","upstream":"u","question":"q"}',
+    '{"kind":"hears","tenant":"a","session":"s","upstream":"u","address":"r"}',
+    '{"kind":"heard","tenant":"a","session":"s","question":"q","state":"asleep"}',
+    '{"kind":"heard","tenant":"a","session":"s","state":"lost"}',
     '{"kind":"new","tenant":"a","session":"s"}',
   ])("is nothing when it is none of it: %s", (text) => {
     expect(readNote(text)).toBeUndefined();
