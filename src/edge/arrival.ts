@@ -4,6 +4,7 @@ import type { McpHeaders } from "../protocol/classify.ts";
 import { accepts } from "../protocol/media-type.ts";
 import type { Arrival, ClientStream, ListeningStream } from "../gateway/exchange.ts";
 import type { VirtualServer } from "../gateway/gateway.ts";
+import { clientCertificateOf } from "./client-certificate.ts";
 import { clientGone } from "./client-gone.ts";
 import { readBody } from "./read-body.ts";
 
@@ -13,6 +14,8 @@ export function arrivalOf(
   res: ServerResponse,
   about: {
     server: VirtualServer;
+    /** The public URI that is asked, without query. */
+    uri: string;
     limits: Limits;
     stream: () => ClientStream;
     listen: () => ListeningStream;
@@ -27,6 +30,12 @@ export function arrivalOf(
     headers,
     mcp: mcpHeadersOf(headers, raw),
     authorization: raw.authorization,
+    shown: {
+      proofs: raw.proofs,
+      method: req.method ?? "",
+      uri: about.uri,
+      certificate: clientCertificateOf(req.socket),
+    },
     address: req.socket.remoteAddress ?? "",
     gone: clientGone(res),
     readBody: () => readBody(req, about.limits),
@@ -41,6 +50,7 @@ export function arrivalOf(
 
 interface RawHeaders {
   readonly authorization: string[];
+  readonly proofs: string[];
   readonly params: Record<string, string>;
   /** Lower-case names that came more than once. */
   readonly repeated: string[];
@@ -50,16 +60,17 @@ const watched: ReadonlySet<string> = new Set(["host", "content-type"]);
 
 /**
  * Node keeps the first of several `Host`, `Authorization` and `Content-Type` headers, joins others with a
- * comma, and says nothing of either. A second credential, host or `Mcp-*` header must be seen to be
+ * comma, and says nothing of either. A second credential, proof, host or `Mcp-*` header must be seen to be
  * refused: hops that read another one of the two would take the request for another request.
  */
 function readRawHeaders(rawHeaders: readonly string[]): RawHeaders {
-  const found: RawHeaders = { authorization: [], params: {}, repeated: [] };
+  const found: RawHeaders = { authorization: [], proofs: [], params: {}, repeated: [] };
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? "").toLowerCase();
     const value = rawHeaders[at + 1] ?? "";
     if (name === "authorization") found.authorization.push(value);
+    else if (name === "dpop") found.proofs.push(value);
     else if (watched.has(name) || name.startsWith("mcp-")) {
       if (seen.has(name)) found.repeated.push(name);
       else if (name.startsWith("mcp-param-")) found.params[name.slice("mcp-param-".length)] = value;

@@ -45,9 +45,10 @@ export function createAnswerStream(
       return comments !== undefined;
     },
     send: (message) => {
-      if (res.destroyed || res.writableEnded || res.writableLength > bounds.streamBacklogBytesMax) return;
+      if (res.destroyed || res.writableEnded || res.writableLength > bounds.streamBacklogBytesMax) return false;
       if (comments === undefined) open();
       res.write(sseEvent(message));
+      return true;
     },
     finish: (answer) => {
       clearInterval(comments);

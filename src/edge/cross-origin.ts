@@ -1,7 +1,7 @@
 /** What a browser client may read and send (lessons of real clients: the 401's challenge must be readable). */
-const exposed = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After";
+const exposed = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, DPoP-Nonce";
 const allowed =
-  "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
+  "Authorization, DPoP, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
 
 /** Headers for an answer to a page of an allowed origin; nothing for anybody else. */
 export function crossOriginHeaders(origins: ReadonlySet<string>, origin: string | undefined): Record<string, string> {

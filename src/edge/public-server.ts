@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
+import type { TlsOptions as SecureOptions } from "node:tls";
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
@@ -13,8 +14,8 @@ import { interruptBody } from "./read-body.ts";
 import { serveExchange } from "./serve-exchange.ts";
 import { createSilences, type Silences } from "./silences.ts";
 
-/** The built-in authorization server, as far as the edge is concerned. */
-export interface SignInPages {
+/** Pages and endpoints beside the servers, as far as the edge is concerned: the authorization server's, the connect pages. */
+export interface OwnPages {
   handles(path: string): boolean;
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
 }
@@ -24,8 +25,18 @@ export interface PublicServerOptions {
   readonly servers: ReadonlyMap<string, VirtualServer>;
   /** The protected-resource metadata document of a server (RFC 9728 §3). */
   readonly metadata: (server: VirtualServer) => JsonObject;
-  readonly signIn: SignInPages | undefined;
+  readonly pages: readonly OwnPages[];
   readonly limits: Limits;
+  /** Undefined: TLS ends in front of the gateway, if anywhere. */
+  readonly tls?: ListenerTls | undefined;
+}
+
+/** PEM each. */
+export interface ListenerTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Authorities of client certificates; undefined: clients are asked for none. */
+  readonly clientCa: string | undefined;
 }
 
 /** Every method the HTTP parser knows, so that a stranger gets the challenge whatever the method; CONNECT has no path. */
@@ -39,7 +50,9 @@ const endpointMethods = METHODS.filter((method) => method !== "CONNECT");
  */
 export function createPublicServer(options: PublicServerOptions): FastifyInstance {
   const { limits } = options;
-  const app = Fastify({
+  // Node's own answer to a request without Host has no body.
+  const http = { maxHeaderSize: limits.headerBytesMax, requireHostHeader: false };
+  const app: FastifyInstance = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -47,14 +60,14 @@ export function createPublicServer(options: PublicServerOptions): FastifyInstanc
     // A backstop for headers and body together: `readBody` has the body's own timeout.
     requestTimeout: limits.bodyTimeoutMs * 2,
     keepAliveTimeout: limits.keepAliveMs,
-    // Node's own answer to a request without Host has no body.
-    http: { maxHeaderSize: limits.headerBytesMax, requireHostHeader: false },
+    ...(options.tls === undefined ? { http } : { https: { ...http, ...secured(options.tls, limits) } }),
     routerOptions: { maxParamLength: limits.nameCharsMax },
     frameworkErrors: (_error, request, reply) => {
       refuseRequest(options, request, reply, refuse("URL_MALFORMED").refusal);
     },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (!interruptBody(socket)) refuseRaw(options, socket, error.code);
+      if (isHandshake(error)) socket.destroy();
+      else if (!interruptBody(socket)) refuseRaw(options, socket, error.code);
     },
   });
   const supported = new Set(app.supportedMethods);
@@ -80,6 +93,20 @@ export function createPublicServer(options: PublicServerOptions): FastifyInstanc
   });
   refuseOddities(app, options);
   return app;
+}
+
+/**
+ * A client certificate is asked for and none is needed: of a token that is bound to one, and of no other, somebody looks
+ * at what was shown, and whether an authority's signature stands behind it.
+ */
+function secured({ cert, key, clientCa: ca }: ListenerTls, limits: Limits): SecureOptions {
+  const asking = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
+  return { cert, key, minVersion: "TLSv1.2", handshakeTimeout: limits.tlsHandshakeTimeoutMs, ...asking };
+}
+
+/** Before there is a connection to answer on. Node reports both here (`tlsClientError`). */
+function isHandshake({ code = "" }: NodeJS.ErrnoException): boolean {
+  return /^(?:ERR_SSL_|ERR_TLS_|EPROTO)/.test(code);
 }
 
 /** What Node would answer by itself, without a body or not at all. */
@@ -169,7 +196,7 @@ function resourceMetadata(options: PublicServerOptions): Handler {
   };
 }
 
-/** Everything else: the authorization server's paths, or nothing. */
+/** Everything else: pages of ours, or nothing. */
 function elsewhere(options: PublicServerOptions): Handler {
   return (request, reply) => {
     if (foreignHost(options, request)) {
@@ -177,9 +204,10 @@ function elsewhere(options: PublicServerOptions): Handler {
       return;
     }
     const path = request.url.split("?", 1)[0] ?? "/";
-    if (options.signIn?.handles(path) === true) {
+    const owner = options.pages.find((pages) => pages.handles(path));
+    if (owner !== undefined) {
       reply.hijack();
-      void options.signIn.handle(request.raw, reply.raw);
+      void owner.handle(request.raw, reply.raw);
       return;
     }
     refuseRequest(options, request, reply, refuse("ROUTE_UNKNOWN").refusal);

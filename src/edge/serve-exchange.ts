@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientStream, ListeningStream } from "../gateway/exchange.ts";
 import type { Gateway, VirtualServer } from "../gateway/gateway.ts";
 import { handle } from "../gateway/handle.ts";
-import type { Answer } from "../gateway/wire-answer.ts";
+import { answerStranger, type Answer } from "../gateway/wire-answer.ts";
 import type { Limits } from "../model/limits.ts";
+import { refuse } from "../model/refusal.ts";
 import { arrivalOf } from "./arrival.ts";
 import { createAnswerStream, type AnswerStream } from "./client-stream.ts";
 import { createListeningStream, type OpenListeningStream } from "./listening-stream.ts";
+import { offerNonce } from "./offer-nonce.ts";
 import { sendAnswer } from "./send-answer.ts";
 import type { Silences } from "./silences.ts";
 
@@ -39,7 +41,15 @@ export function serveExchange(
       stream().open();
     });
   };
-  const arrival = arrivalOf(req, res, { server, limits, stream: (): ClientStream => stream(), listen, expectWait });
+  offerNonce(req, res, gateway);
+  const arrival = arrivalOf(req, res, {
+    server,
+    uri: server.resource,
+    limits,
+    stream: (): ClientStream => stream(),
+    listen,
+    expectWait,
+  });
   const finish = (answer: Answer): void => {
     endWait?.();
     const open = listening ?? answering;
@@ -47,13 +57,30 @@ export function serveExchange(
     // A connection kept alive would keep a gateway from stopping that has nothing left to do.
     else sendAnswer(req, res, answer, [extra, gateway.draining() ? { connection: "close" } : noHeaders]);
   };
-  // A fault of ours costs this one connection, not the process.
   void handle(arrival, gateway)
     .then(finish)
     .catch((cause: unknown) => {
-      gateway.logRefusal({ code: "INTERNAL_FAULT", during: "answer" }, cause);
-      res.destroy();
+      const ref = gateway.ref();
+      gateway.logRefusal({ ref, code: "INTERNAL_FAULT", during: "answer" }, cause);
+      answerFault(req, res, { ref, extra });
     });
+}
+
+/** A fault of ours costs this one connection, not the process. The client is told where it was told nothing yet. */
+function answerFault(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { ref, extra }: { ref: string; extra: ExchangeAtHand["extra"] },
+): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  try {
+    sendAnswer(req, res, answerStranger(refuse("INTERNAL_FAULT").refusal, ref), [extra, { connection: "close" }]);
+  } catch {
+    res.destroy();
+  }
 }
 
 const noHeaders: Readonly<Record<string, string>> = {};

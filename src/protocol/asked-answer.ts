@@ -1,3 +1,4 @@
+import type { ClientFeature } from "../model/client-feature.ts";
 import { isJsonObject, readOwn, readOwnString } from "../model/json.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
@@ -41,10 +42,31 @@ export function formContent(answer: JsonObject): JsonObject | undefined {
  * an answer to one of the requests there are.
  */
 export function isSomeAnswer(value: Json): value is JsonObject {
-  if (!isJsonObject(value)) return false;
-  const features = ["elicitation", "sampling_tools", "roots"] as const;
-  return features.some((feature) => readAnswer({ feature }, value) !== undefined);
+  return isJsonObject(value) && answeredFeatures(value).length > 0;
 }
+
+/**
+ * The features that a value answers by its shape alone: for each method that its receiver may take it for an answer
+ * to, those it fits, of which one suffices. A value that reads as an answer to several methods is all of them.
+ */
+export function answeredFeatures(value: JsonObject): readonly (readonly ClientFeature[])[] {
+  const found = shapes(value).map((features) =>
+    features.filter((feature) => readAnswer({ feature }, value) !== undefined),
+  );
+  return found.filter((features) => features.length > 0);
+}
+
+/** Content is a form's. An acceptance without any is a page's first, to which nothing is added; a refusal is either's. */
+function shapes(value: JsonObject): readonly (readonly ClientFeature[])[] {
+  const accepts = readOwn(value, "action") === "accept";
+  const ofForm = accepts && readOwn(value, "content") !== undefined;
+  const elicited = ofForm ? forms : accepts ? pagesOrForms : formsOrPages;
+  return [elicited, ["sampling", "sampling_tools"], ["roots"]];
+}
+
+const forms: readonly ClientFeature[] = ["elicitation"];
+const formsOrPages: readonly ClientFeature[] = ["elicitation", "elicitation_url"];
+const pagesOrForms: readonly ClientFeature[] = ["elicitation_url", "elicitation"];
 
 /** SDK clients accept a form of no required fields without content; the upstream gets the content that means. */
 function readForm(answer: JsonObject): JsonObject | undefined {

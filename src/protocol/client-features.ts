@@ -22,6 +22,20 @@ export function featureOf(method: string, params: JsonObject): ClientFeature | u
   }
 }
 
+/** The method whose requests use the feature: the reverse of `featureOf`. */
+export function methodOfFeature(feature: ClientFeature): string {
+  switch (feature) {
+    case "elicitation":
+    case "elicitation_url":
+      return "elicitation/create";
+    case "sampling":
+    case "sampling_tools":
+      return "sampling/createMessage";
+    case "roots":
+      return "roots/list";
+  }
+}
+
 function usesTools(params: JsonObject): boolean {
   if (Object.hasOwn(params, "tools") || Object.hasOwn(params, "toolChoice")) return true;
   const messages = readOwn(params, "messages");

@@ -69,18 +69,19 @@ export interface InputGiven {
 
 /**
  * Reads what a request resumes with. Refuses with RPC_PARAMS_INVALID when `inputResponses` is no object whose values
- * are answers to some request of a server, or `requestState` no string. Keys that nobody asked for stay: the
- * upstream ignores them ("Error Handling").
+ * are answers to some request of a server, has more than `askedPerRoundMax` of them or a key of more than
+ * `askedIdCharsMax` characters, or when `requestState` is no string. Not checked: whether anything of it was asked.
  */
 export function readInputGiven(params: JsonObject): Result<InputGiven> {
   const responses = readOwn(params, "inputResponses");
   const handle = readOwn(params, "requestState");
   if (handle !== undefined && typeof handle !== "string") return wrong("requestState");
   if (responses === undefined) return ok({ responses, handle });
-  if (!isJsonObject(responses)) return wrong("inputResponses");
+  if (!isJsonObject(responses) || Object.keys(responses).length > limits.askedPerRoundMax)
+    return wrong("inputResponses");
   const freed: JsonObject = {};
   for (const [key, answer] of Object.entries(responses)) {
-    if (!isSomeAnswer(answer)) return wrong("inputResponses");
+    if (key.length > limits.askedIdCharsMax || !isSomeAnswer(answer)) return wrong("inputResponses");
     freed[key] = withoutHopMeta(answer);
   }
   return ok({ responses: freed, handle });

@@ -137,7 +137,8 @@ describe("a client that leaves in the very moment in which the file begins", () 
     const arrival = { headers: {}, httpMethod: "GET", gone: neverCancelled } as unknown as Arrival;
     const x = beginExchange(arrival, "ref", 0);
     const visit: Visit = { x, asked: "", file: { route, path }, request, head: undefined, ticket: "", over: false };
-    const { judge } = errandOf(visit, { now: () => 0 });
+    x.account = { tenant: "default", principalKey: "ada", clientSession: undefined, caller: undefined };
+    const { judge } = errandOf(visit, { now: () => 0, treatments: new Map(), limits });
     const headers = { "content-type": "application/pdf" };
     expect([judge(200, headers), visit.head?.status]).toEqual([undefined, 200]);
     request.destroy();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limits } from "../../src/model/limits.ts";
 import { everyFeature } from "./asked-client.ts";
 import { form, page, roots, sample, sampleWithTools, startModernAsking } from "./asking-upstream.ts";
 import type { AskingUpstream } from "./asking-upstream.ts";
@@ -103,15 +104,37 @@ describe("what a modern upstream asks of a modern client", () => {
     });
   });
 
-  it("may have no state, and then neither has the retry", async () => {
+  it("may have no state, and then the client gets one of the gateway's own that no upstream sees", async () => {
     const alice = await caller();
     const args = { ask: [{ who: form }], stateless: true };
     const first = await call(alice, args);
     expect(resultIn(first)).toMatchObject({ inputRequests: { who: form } });
-    expect(Object.keys(resultIn(first))).not.toContain("requestState");
-    const second = await call(alice, args, { resume: { inputResponses: { who: named, unasked: named } } });
-    expect(resultIn(second)).toMatchObject({ told: [{ who: named, unasked: named }] });
+    const inputResponses = { who: named, unasked: named };
+    const second = await call(alice, args, { resume: { requestState: stateIn(first), inputResponses } });
+    expect(resultIn(second)).toMatchObject({ told: [{ who: named }] });
+    expect(Object.keys(asking.upstream.received.at(-1)?.rpc["params"] as Loose)).not.toContain("requestState");
+    const third = await call(alice, args, { resume: { inputResponses } });
+    expect(resultIn(third)).toMatchObject({ told: [inputResponses] });
   });
+
+  it.each(['"', "\u0001", "\u{1f600}"])(
+    "is given back whole where it is as long as it may be, of %j",
+    async (character) => {
+      const alice = await caller();
+      const room = limits.requestStateBytesMax - Buffer.byteLength(JSON.stringify("[]|"));
+      const state = character.repeat(Math.floor(room / (Buffer.byteLength(JSON.stringify(character)) - 2)));
+      const keys = Array.from({ length: limits.askedPerRoundMax }, (_, at) =>
+        `${at}`.padEnd(limits.askedIdCharsMax, "\u0001"),
+      );
+      const args = { ask: [Object.fromEntries(keys.map((key) => [key, roots]))], state };
+      const first = await call(alice, args);
+      const inputResponses = { [keys[0]!]: { roots: [] } };
+      await call(alice, args, { resume: { requestState: stateIn(first), inputResponses } });
+      const sent = asking.upstream.received.at(-1)?.rpc["params"] as Loose;
+      expect(sent["requestState"] === `[]|${state}`).toBe(true);
+      expect(sent["inputResponses"]).toEqual(inputResponses);
+    },
+  );
 
   it("is cleaned, and freed of what is not the client's business", async () => {
     const dirty = `a${hidden}b`;

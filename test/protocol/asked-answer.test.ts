@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ClientFeature } from "../../src/model/client-feature.ts";
+import { clientFeatures, type ClientFeature } from "../../src/model/client-feature.ts";
 import type { Json, JsonObject } from "../../src/model/json.ts";
 import { limits } from "../../src/model/limits.ts";
-import { formContent, isSomeAnswer, readAnswer } from "../../src/protocol/asked-answer.ts";
-import { capabilitiesFor, declaredFeatures } from "../../src/protocol/client-features.ts";
+import { answeredFeatures, formContent, isSomeAnswer, readAnswer } from "../../src/protocol/asked-answer.ts";
+import { readAskedKinds, writeAskedKinds } from "../../src/protocol/asked-kinds.ts";
+import { capabilitiesFor, declaredFeatures, featureOf, methodOfFeature } from "../../src/protocol/client-features.ts";
 import { capabilitiesAt, requiredCapabilities } from "../../src/protocol/required-capabilities.ts";
 
 const message = { role: "assistant", model: "m", content: { type: "text", text: "t" } };
@@ -128,5 +129,51 @@ describe("capabilities that an upstream misses", () => {
     expect(requiredCapabilities(undefined)).toEqual([]);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`c${at}`, {}]));
     expect(requiredCapabilities({ requiredCapabilities: many })).toHaveLength(20);
+  });
+});
+
+describe("the features that an answer has by its shape", () => {
+  it.each<[string, JsonObject, readonly (readonly ClientFeature[])[]]>([
+    ["a form that was filled in", { action: "accept", content: { a: 1 } }, [["elicitation"]]],
+    ["content that no form asks for", { action: "accept", content: { a: null } }, []],
+    ["an acceptance alone", { action: "accept" }, [["elicitation_url", "elicitation"]]],
+    ["a refusal", { action: "decline", content: { a: null } }, [["elicitation", "elicitation_url"]]],
+    ["a text", message, [["sampling", "sampling_tools"]]],
+    ["a use of a tool", { ...message, content: use }, [["sampling_tools"]]],
+    ["folders", { roots: [root] }, [["roots"]]],
+    [
+      "one that reads as several",
+      { action: "cancel", ...message, roots: [root] },
+      [["elicitation", "elicitation_url"], ["sampling", "sampling_tools"], ["roots"]],
+    ],
+    ["none", { hello: 1 }, []],
+  ])("%s", (_law, value, features) => {
+    expect(answeredFeatures(value)).toEqual(features);
+    expect(isSomeAnswer(value)).toBe(features.length > 0);
+  });
+});
+
+describe("what was asked", () => {
+  it("is read as it was written, whatever its keys", () => {
+    const asked = new Map<string, ClientFeature>([
+      ...clientFeatures.map((name): [string, ClientFeature] => [name, name]),
+    ]);
+    asked.set("__proto__", "roots").set("", "sampling");
+    expect(readAskedKinds(writeAskedKinds(asked))).toEqual(asked);
+  });
+
+  it.each<[Json | undefined]>([[undefined], [{}], [[1]], [[["a"]]], [[["a", "tools"]]], [[[1, "roots"]]]])(
+    "is not %j",
+    (value) => {
+      expect(readAskedKinds(value)).toBeUndefined();
+    },
+  );
+
+  it.each(clientFeatures.map((feature) => [feature]))("with %s has a method that uses it", (feature) => {
+    const params: Partial<Record<ClientFeature, JsonObject>> = {
+      elicitation_url: { mode: "url" },
+      sampling_tools: { tools: [] },
+    };
+    expect(featureOf(methodOfFeature(feature), params[feature] ?? {})).toBe(feature);
   });
 });

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline, type Readable } from "node:stream";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import { given, type Arrival } from "../../gateway/exchange.ts";
+import { forwardedHeaders } from "../../gateway/forwarded-headers.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
 import { fileHeaders } from "../../gateway/files/answer-file.ts";
 import { judgeFileAnswer, type FileHead, type FileQuestion } from "../../gateway/files/judge-answer.ts";
 import type { FileVisit, WantedFile } from "../../gateway/files/judge-file.ts";
@@ -18,11 +20,17 @@ export interface Visit extends FileVisit {
 }
 
 /** The errand that an admitted visit gives the upstream side. */
-export function errandOf(visit: Visit, { now }: { now: () => number }): FileErrand & { readonly file: WantedFile } {
+export function errandOf(
+  visit: Visit,
+  gateway: Pick<Gateway, "now" | "treatments" | "limits">,
+): FileErrand & { readonly file: WantedFile } {
   const file = given(visit.file, "a file");
   const { x } = visit;
+  const { now } = gateway;
+  const forwarded = pairs(forwardedHeaders(x, gateway, file.route.upstream));
   const sentAt = now();
-  const headers = requestHeaders(x.arrival.headers);
+  const own = requestHeaders(x.arrival.headers);
+  const headers = { ...forwarded, ...own };
   const question: FileQuestion = {
     isRange: headers["range"] !== undefined,
     isConditional: headers["if-none-match"] !== undefined || headers["if-modified-since"] !== undefined,
@@ -30,6 +38,7 @@ export function errandOf(visit: Visit, { now }: { now: () => number }): FileErra
   return {
     file,
     upstream: file.route.upstream,
+    account: given(x.account, "an account"),
     method: x.arrival.httpMethod === "HEAD" ? "HEAD" : "GET",
     target: `${file.path.path}${file.path.query}`,
     headers,
@@ -48,6 +57,12 @@ export function errandOf(visit: Visit, { now }: { now: () => number }): FileErra
       x.resultBytes = bytes;
     },
   };
+}
+
+function pairs(flat: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let at = 0; at + 1 < flat.length; at += 2) found[flat[at] ?? ""] = flat[at + 1] ?? "";
+  return found;
 }
 
 /** What of a client's request an upstream learns. Nothing that says who asks, from where, or by which way. */

@@ -10,12 +10,15 @@ import { recordOutcome } from "../../gateway/steps/record-outcome.ts";
 import { answerStranger, type Answer } from "../../gateway/wire-answer.ts";
 import { fileTicketHeader, type FileSource } from "../../upstream/files.ts";
 import { arrivalOf } from "../arrival.ts";
+import { offerNonce } from "../offer-nonce.ts";
 import { sendAnswer } from "../send-answer.ts";
 import { deliverFile, errandOf, refusalFrom, type Visit } from "./deliver-file.ts";
 
 export interface FilesDoor {
   /** Hosts and labels are those of files; everything else is the gateway's own. */
   readonly gateway: Gateway;
+  /** The public origin of files. */
+  readonly origin: string;
   readonly servers: ReadonlyMap<string, VirtualServer>;
   readonly source: FileSource;
 }
@@ -77,8 +80,10 @@ async function receive(
     sendAnswer(request.raw, reply.raw, answerUnknown(door, request), [fileGuards]);
     return;
   }
+  offerNonce(request.raw, reply.raw, gateway);
   const arrival = arrivalOf(request.raw, reply.raw, {
     server,
+    uri: door.origin + (asked.split(/[?#]/, 1)[0] ?? ""),
     limits: gateway.limits,
     stream: noStream,
     listen: noStream,

@@ -37,7 +37,7 @@ export async function askClient(
 ): Promise<ClientAnswer> {
   const { session } = x;
   if (session === undefined) return undeliverable;
-  const send = (message: JsonObject): boolean | Promise<boolean> => sendTo(x, g, message);
+  const send = (message: JsonObject): boolean | Promise<boolean> => tellClient(x, g, message);
   const came = await g.asking.waiting.ask({
     session,
     messageOf: (id) => requestMessage(id, request.method, request.params),
@@ -49,13 +49,13 @@ export async function askClient(
   return notAnswered(came.kind);
 }
 
-/** A batch and a client that takes JSON alone have no stream, and a connection that is gone carries nothing. */
-function sendTo(x: Exchange, g: Gateway, message: JsonObject): boolean | Promise<boolean> {
+/**
+ * False when the client did not get it: one that reads too slowly to be asked is not waited for. A batch and a client
+ * that takes JSON alone have no stream, and a connection that is gone carries nothing.
+ */
+export function tellClient(x: Exchange, g: Gateway, message: JsonObject): boolean | Promise<boolean> {
   const stream = x.arrival.gone.aborted ? undefined : x.arrival.stream();
-  if (stream !== undefined) {
-    stream.send(writeJson(message));
-    return true;
-  }
+  if (stream !== undefined) return stream.send(writeJson(message));
   return x.session === undefined ? false : g.clientStreams.send(x.session, message);
 }
 
@@ -113,7 +113,8 @@ const outcomes: ReadonlyMap<string, AskedOutcome> = new Map([
   ["cancel", "cancelled"],
 ]);
 
-function outcomeOf({ method }: AskedRequest, result: JsonObject): AskedOutcome {
+/** How an answer that fits its request ends it. */
+export function outcomeOf({ method }: Pick<AskedRequest, "method">, result: JsonObject): AskedOutcome {
   if (method !== "elicitation/create") return "answered";
   return outcomes.get(readOwnString(result, "action") ?? "") ?? "answered";
 }

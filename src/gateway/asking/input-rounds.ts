@@ -9,9 +9,12 @@ import { askClient, type ClientAnswer, type Patience } from "./ask-client.ts";
 import { judgeInput, type JudgedInput } from "./judge-input.ts";
 import { recordAsked } from "./record-asked.ts";
 
-/** What a call came to once every question of its upstream was answered, or why it went no further. */
+/** What a call came to once every question was answered, or why it went no further. */
 export type Settled =
-  UpstreamAnswer | { readonly kind: "refused"; readonly refusal: Refusal; readonly hop: Hop | undefined };
+  | UpstreamAnswer
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly hop: Hop | undefined }
+  /** The gateway's own question stands in the result. */
+  | { readonly kind: "offered"; readonly hop: undefined };
 
 /**
  * Carries a legacy client's call through the questions of a modern upstream (2026-07-28, MRTR): each round's requests
@@ -22,7 +25,7 @@ export type Settled =
 export async function throughRounds(
   x: Exchange,
   g: Gateway,
-  first: { readonly request: UpstreamRequest; readonly answer: UpstreamAnswer; readonly patience: Patience },
+  first: { readonly request: UpstreamRequest; readonly answer: Settled; readonly patience: Patience },
 ): Promise<Settled> {
   const { request, patience } = first;
   let { answer } = first;
@@ -39,7 +42,7 @@ export async function throughRounds(
 }
 
 /** An upstream of the legacy era that answers so knows no such thing, and its answer is judged as a result. */
-function asksInput(x: Exchange, answer: UpstreamAnswer): answer is Extract<UpstreamAnswer, { kind: "result" }> {
+function asksInput(x: Exchange, answer: Settled): answer is Extract<UpstreamAnswer, { kind: "result" }> {
   if (answer.kind !== "result" || answer.hop.era !== "modern") return false;
   return isResumable(methodOf(x)) && isInputRequired(answer.result);
 }

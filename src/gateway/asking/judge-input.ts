@@ -1,3 +1,5 @@
+import type { ClientFeature } from "../../model/client-feature.ts";
+import type { Decision } from "../../model/decision.ts";
 import type { Outcome } from "../../model/outcome.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Result } from "../../model/result.ts";
@@ -39,13 +41,19 @@ export function judgeInput(
 }
 
 /**
- * The outcome of a call that was not resumed for this refusal. What policy denies is refused; an upstream that waits
+ * The outcome of a call that was not resumed for this refusal. What policy denies, or a connection is missing for, is refused; an upstream that waits
  * for input has not carried the call out; one whose question nobody can read may have done anything.
  */
 export function outcomeOf({ code }: Refusal): Outcome {
-  if (code === "CLIENT_FEATURE_DENIED" || code === "SCOPE_INSUFFICIENT") return "refused";
+  if (notSent.has(code)) return "refused";
   return code === "UPSTREAM_ANSWER_INVALID" ? "unknown" : "failed";
 }
+
+const notSent: ReadonlySet<string> = new Set([
+  "CLIENT_FEATURE_DENIED",
+  "SCOPE_INSUFFICIENT",
+  "UPSTREAM_CONNECTION_REQUIRED",
+]);
 
 function refusalOf(x: Exchange, judged: Exclude<Judgement, { verdict: "pass" }>): Refusal {
   const { feature = "unknown" } = judged;
@@ -54,19 +62,22 @@ function refusalOf(x: Exchange, judged: Exclude<Judgement, { verdict: "pass" }>)
       return refuse("UPSTREAM_INPUT_REQUIRED", { feature, reason: "undeclared" }).refusal;
     case "malformed":
       return refuse("UPSTREAM_INPUT_REQUIRED", { feature, reason: judged.fault }).refusal;
-    case "denied": {
-      const { decision } = judged;
-      if (decision.effect === "step-up" && x.classified?.era === "modern") {
-        const { rule, scopes, missing } = decision;
-        return refuse("SCOPE_INSUFFICIENT", { rule, scopes, missing, feature }).refusal;
-      }
-      const reason = decision.effect === "deny" ? decision.reason : "scopes-missing";
-      const message = decision.effect === "deny" ? decision.message : undefined;
-      return refuse(
-        "CLIENT_FEATURE_DENIED",
-        { feature, reason, rule: decision.rule ?? "" },
-        message === undefined ? {} : { message },
-      ).refusal;
-    }
+    case "denied":
+      return deniedFeature(x, judged);
   }
+}
+
+/** What policy's answer about a feature is refused with, whether it is asked for or answered. */
+export function deniedFeature(
+  x: Exchange,
+  { feature, decision }: { feature: ClientFeature; decision: Exclude<Decision, { effect: "allow" }> },
+): Refusal {
+  if (decision.effect === "step-up" && x.classified?.era === "modern") {
+    const { rule, scopes, missing } = decision;
+    return refuse("SCOPE_INSUFFICIENT", { rule, scopes, missing, feature }).refusal;
+  }
+  const reason = decision.effect === "deny" ? decision.reason : "scopes-missing";
+  const message = decision.effect === "deny" ? decision.message : undefined;
+  const facts = { feature, reason, rule: decision.rule ?? "" };
+  return refuse("CLIENT_FEATURE_DENIED", facts, message === undefined ? {} : { message }).refusal;
 }

@@ -10,8 +10,9 @@ import { sealState } from "./request-state.ts";
 
 /**
  * Sets `result` and `asksInput`: a modern upstream's `input_required` for a modern client (2026-07-28, MRTR), its
- * requests judged and cleaned and its state sealed. The call ends here; whether the client calls again is its own
- * affair. A state that the upstream did not give is not made up: the client must not send one then.
+ * requests judged and cleaned and its state sealed together with what they ask. The call ends here; whether the client
+ * calls again is its own affair. Where the upstream gave no state the client gets one all the same, of the gateway's
+ * own: by it the answers are known for what was asked, and the upstream is given none.
  */
 export function offerInput(x: Exchange, g: Gateway, result: JsonObject): Refusal | undefined {
   const entry = given(given(x.target, "a target").entry, "an entry");
@@ -24,8 +25,8 @@ export function offerInput(x: Exchange, g: Gateway, result: JsonObject): Refusal
   const requests: JsonObject = {};
   for (const { key, request } of judged.value) requests[key] = { method: request.method, params: request.params };
   if (judged.value.length > 0) offered["inputRequests"] = requests;
-  const { state } = required.value;
-  if (state !== undefined) offered["requestState"] = sealState(x, g, { entry, state });
+  const asked = new Map(judged.value.map(({ key, request: { feature } }) => [key, feature]));
+  offered["requestState"] = sealState(x, g, { entry, held: { state: required.value.state, asked } });
   const kept = judged.value.map(({ request: { method }, judged: { feature, decision, findings } }) =>
     recordAsked(x, g, { asked: { upstream, method }, feature, decision, findings, outcome: "offered" }),
   );

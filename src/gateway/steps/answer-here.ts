@@ -1,5 +1,6 @@
 import type { Refusal } from "../../model/refusal.ts";
 import { clientMethods } from "../../protocol/methods.ts";
+import { accountOf } from "../account-of.ts";
 import { given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { answerList } from "./answer-list.ts";
@@ -25,6 +26,6 @@ async function endSession(x: Exchange, g: Gateway): Promise<Refusal | undefined>
   const ended = await g.sessions.end({ id: session.id, principal, server: x.arrival.server.name });
   if (!ended.ok) return ended.refusal;
   await g.clientStreams.sessionEnded({ tenant: principal.tenant, id: session.id });
-  await g.upstreams.endSessions(principal.tenant, session.id);
+  await g.upstreams.endSessions(accountOf(x, session.id));
   return undefined;
 }

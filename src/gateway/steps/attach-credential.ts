@@ -1,5 +1,6 @@
 import type { Refusal } from "../../model/refusal.ts";
-import { given, type Exchange } from "../exchange.ts";
+import { accountOf } from "../account-of.ts";
+import type { Exchange } from "../exchange.ts";
 
 /**
  * Sets `account`: on whose account the exchange runs, from which the sender derives session and
@@ -8,7 +9,6 @@ import { given, type Exchange } from "../exchange.ts";
  */
 export function attachCredential(x: Exchange): Refusal | undefined {
   if (x.target?.entry === undefined) return undefined;
-  const principal = given(x.principal, "a principal");
-  x.account = { tenant: principal.tenant, principalKey: principal.key, clientSession: x.session?.id };
+  x.account = accountOf(x, x.session?.id);
   return undefined;
 }

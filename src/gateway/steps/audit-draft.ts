@@ -1,9 +1,11 @@
 import type { AuditDraft } from "../../audit/port.ts";
 import type { Decision } from "../../model/decision.ts";
 import type { Json, JsonObject } from "../../model/json.ts";
+import type { Item } from "../../model/item.ts";
 import { isJsonObject, readOwn } from "../../model/json.ts";
 import type { Principal } from "../../model/principal.ts";
 import type { Refusal } from "../../model/refusal.ts";
+import { isModernRevision, revisions, type Era } from "../../model/revision.ts";
 import { canonicalJson } from "../../protocol/json/canonical.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { methodOf, type Exchange } from "../exchange.ts";
@@ -20,7 +22,7 @@ export function draftOf(
 ): AuditDraft {
   const tenant = x.principal?.tenant ?? "default";
   const draft: Draft = { type: fact.type, ref: x.ref, tenant, server: x.arrival.server.name };
-  if (x.principal !== undefined) draft.principal = who(x.principal);
+  if (x.principal !== undefined) draft.principal = madeOnce(principals, x.principal, who);
   addHops(draft, x);
   addTarget(draft, x, g);
   if (x.decision !== undefined) {
@@ -32,6 +34,20 @@ export function draftOf(
   return draft;
 }
 
+/** The same object for every event: whoever writes events knows what it has written of it before. */
+function madeOnce<From extends object, To>(known: WeakMap<From, To>, from: From, make: (from: From) => To): To {
+  let made = known.get(from);
+  if (made === undefined) known.set(from, (made = make(from)));
+  return made;
+}
+
+const principals = new WeakMap<Principal, NonNullable<AuditDraft["principal"]>>();
+const items = new WeakMap<Item, NonNullable<AuditDraft["item"]>>();
+
+function what({ upstream, kind, name, digest }: Item): NonNullable<AuditDraft["item"]> {
+  return { digest, kind, name, upstream };
+}
+
 function who({ issuer, kind, subject, clientId, groups, scopes }: Principal): NonNullable<AuditDraft["principal"]> {
   return { clientId, groups, issuer, kind, scopes, subject };
 }
@@ -40,8 +56,19 @@ function addHops(draft: Draft, x: Exchange): void {
   if (x.classified === undefined) return;
   const { era } = x.classified;
   draft.method = methodOf(x);
-  draft.client = { era, revision: x.session?.revision ?? x.classified.revision ?? "" };
+  draft.client = clientOf(era, x.session?.revision ?? x.classified.revision ?? "");
   if (x.hop !== undefined) draft.upstreamHop = x.hop;
+}
+
+type Client = NonNullable<AuditDraft["client"]>;
+
+const clients: ReadonlyMap<string, Client> = new Map(
+  revisions.map((revision) => [revision, { era: isModernRevision(revision) ? "modern" : "legacy", revision }]),
+);
+
+function clientOf(era: Era, revision: string): Client {
+  const known = clients.get(revision);
+  return known?.era === era ? known : { era, revision };
 }
 
 function addTarget(draft: Draft, x: Exchange, g: Gateway): void {
@@ -50,8 +77,7 @@ function addTarget(draft: Draft, x: Exchange, g: Gateway): void {
   // Whole where something was asked of an upstream: a URI that is cut could be padded until it hides what was read.
   draft.exposedName = item === undefined ? x.target.asked.slice(0, 200) : x.target.asked;
   if (item === undefined) return;
-  const { upstream, kind, name, digest } = item;
-  draft.item = { digest, kind, name, upstream };
+  draft.item = madeOnce(items, item, what);
   if (x.args === undefined) return;
   // Both events of a call carry it: the arguments do not change once they are judged.
   const noted = (x.argumentsNoted ??= note(x.args, g));
@@ -87,16 +113,25 @@ function fieldsRead(x: Exchange, decision: Decision, g: Gateway): JsonObject {
   for (const pointer of decision.read) {
     const value = pointer === "" ? undefined : at(x.args ?? {}, pointer);
     if (value === undefined) continue;
-    const text = writeJson(value);
-    fields[pointer] = text.length <= g.limits.auditFieldCharsMax ? value : { digest: g.digest(text).digest };
+    fields[pointer] = asKept(value, g);
   }
   return fields;
 }
 
+function asKept(value: Json, g: Gateway): Json {
+  const { auditFieldCharsMax } = g.limits;
+  if (typeof value === "string" && value.length * escapedCharsMax + 2 <= auditFieldCharsMax) return value;
+  const text = writeJson(value);
+  return text.length <= auditFieldCharsMax ? value : { digest: g.digest(text).digest };
+}
+
+/** A character of a text takes at most so many in JSON (RFC 8259 §7): short ones need not be written to be measured. */
+const escapedCharsMax = 6;
+
 function at(value: Json, pointer: string): Json | undefined {
   let here: Json | undefined = value;
   for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
     here = Array.isArray(here) ? here[Number(key)] : isJsonObject(here) ? readOwn(here, key) : undefined;
   }
   return here;

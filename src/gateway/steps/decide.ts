@@ -1,6 +1,7 @@
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Decision } from "../../model/decision.ts";
 import { decide, decideServer } from "../../policy/decide.ts";
+import { connectDecision } from "../connections/connect-tool.ts";
 import { given, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { questionAbout } from "./question.ts";
@@ -30,11 +31,13 @@ export function serverDecision(x: Exchange, g: Gateway): Decision {
 /** A read that a template carries is also a read of that URI: a deny on the URI counts. */
 function aboutItem(x: Exchange, g: Gateway, target: Target): Decision {
   const entry = given(target.entry, "a target");
+  if (entry.connects) return connectDecision(x, g, entry);
   const decision = decide(g.policy(), questionAbout(x, entry.item, g.now(), x.args));
   if (entry.item.kind !== "template" || decision.effect === "deny") return decision;
   const uri = { upstream: entry.item.upstream, kind: "resource", name: ownNameOf(target.asked, entry) } as const;
   const onUri = decide(g.policy(), questionAbout(x, uri, g.now(), {}));
-  return onUri.effect === "deny" && onUri.reason !== "no-rule-allows" ? onUri : decision;
+  const isSilent = onUri.effect !== "deny" || onUri.reason === "no-rule-allows" || onUri.reason === "outside-token";
+  return isSilent ? decision : onUri;
 }
 
 /** What a decision that does not allow is refused with. */

@@ -51,13 +51,15 @@ export function declaredTo(view: View): JsonObject {
 }
 
 /**
- * An upstream that cannot be read may have anything, so its absence hides no kind of item. Lists are read again as
+ * An upstream that cannot be read, or not before it is connected, may have anything, so its absence hides no kind of item. Lists are read again as
  * they age, so of each list a client is told of changes, whatever its upstreams declare.
  */
 function capabilitiesOf(table: ServerTable, seen: readonly Snapshot[]): JsonObject {
   const kinds = ["tools", "prompts", "resources", "completions", "logging"];
   const declared = kinds.filter(
-    (kind) => table.missing.length > 0 || seen.some(({ self }) => readOwn(self.capabilities, kind) !== undefined),
+    (kind) =>
+      table.missing.length + table.unconnected.length > 0 ||
+      seen.some(({ self }) => readOwn(self.capabilities, kind) !== undefined),
   );
   return Object.fromEntries(declared.map((kind) => [kind, { ...listed.get(kind), ...subscribable(kind, seen) }]));
 }

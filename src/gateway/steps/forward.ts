@@ -1,18 +1,21 @@
 import { isJsonObject, readOwn, type JsonObject } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
-import type { UpstreamRequest } from "../../upstream/port.ts";
+import type { UpstreamAnswer, UpstreamRequest } from "../../upstream/port.ts";
 import { upstreamErrorFor, upstreamResult } from "../../protocol/bridge.ts";
 import { withoutKeys } from "../../protocol/hop-meta.ts";
 import { isInputRequired, isResumable } from "../../protocol/input-required.ts";
 import type { Entry } from "../../catalog/table.ts";
+import type { Patience } from "../asking/ask-client.ts";
 import { answersFrom } from "../asking/answer-asked.ts";
 import { declaredCapabilities } from "../asking/declared-capabilities.ts";
 import { throughRounds, type Settled } from "../asking/input-rounds.ts";
 import { outcomeOf } from "../asking/judge-input.ts";
 import { missingCapability, missingCapabilityRefusal } from "../asking/missing-capability.ts";
 import { offerInput } from "../asking/offer-input.ts";
+import { throughConnection } from "../connections/through-connection.ts";
 import { deadlinesOf } from "../deadlines.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
+import { forwardedHeaders } from "../forwarded-headers.ts";
 import type { Gateway } from "../gateway.ts";
 import { relayLog } from "./relay-log.ts";
 import { relayProgress } from "./relay-progress.ts";
@@ -21,23 +24,37 @@ import { ownNameOf } from "../own-name.ts";
 
 /**
  * Sends the judged call to its upstream and sets `result` or `error`, freed of the upstream's hop. What the upstream
- * asks on the way is put before a legacy client while the call is under way; a modern one gets it as the result.
+ * asks on the way is put before a legacy client while the call is under way; a modern one gets it as the result. So is
+ * what the gateway asks: that the caller's person connects the upstream.
  */
 export async function forward(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const entry = x.target?.entry;
-  if (entry === undefined || isSettled(x)) return undefined;
-  const sentAt = g.now();
-  const request = requestFor(x, g, entry);
-  const patience = { until: sentAt + request.timeoutMs, signal: request.signal };
-  const answer = await g.upstreams.request(request);
-  const settled = isLegacy(x) ? await throughRounds(x, g, { request, answer, patience }) : answer;
+  if (entry === undefined || isSettled(x) || entry.connects) return undefined;
+  const sent = await throughConnection(x, g, () => send(x, g, entry));
+  const { sentAt, answer } = sent;
+  const settled = isLegacy(x) ? await throughRounds(x, g, sent) : answer;
   x.upstreamMs = g.now() - sentAt;
   x.hop = settled.hop;
   if (settled.kind === "result" && becameTask(x, settled)) return keepPromise(x, g, settled);
   return receive(x, g, settled);
 }
 
-/** A subscription has its own step. */
+interface Sent {
+  readonly sentAt: number;
+  readonly request: UpstreamRequest;
+  readonly answer: UpstreamAnswer;
+  readonly patience: Patience;
+}
+
+/** Made anew each time, as its deadlines begin with it. */
+async function send(x: Exchange, g: Gateway, entry: Entry): Promise<Sent> {
+  const sentAt = g.now();
+  const request = requestFor(x, g, entry);
+  const patience = { until: sentAt + request.timeoutMs, signal: request.signal };
+  return { sentAt, request, answer: await g.upstreams.request(request), patience };
+}
+
+/** A subscription has its own step, as a call of the gateway's own tools has. */
 function isSettled(x: Exchange): boolean {
   return x.result !== undefined || x.error !== undefined;
 }
@@ -55,6 +72,7 @@ function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
     method: methodOf(x),
     params: outgoingParams(x, entry),
     account: given(x.account, "an account"),
+    forwarded: forwardedHeaders(x, g, upstream),
     name: methodOf(x) === completionMethod ? undefined : readTarget(x, entry),
     inputSchema: isJsonObject(ownInput) ? ownInput : undefined,
     kind,
@@ -112,16 +130,23 @@ function outgoingReference(name: string, params: JsonObject): JsonObject {
 
 function receive(x: Exchange, g: Gateway, answer: Settled): Refusal | undefined {
   switch (answer.kind) {
+    case "offered":
+      return undefined;
     case "refused":
       return notResumed(x, answer.refusal);
     case "failed":
-      x.outcome = answer.outcome;
+      x.outcome = isUnconnected(answer.refusal) ? "refused" : answer.outcome;
       return answer.refusal;
     case "error":
       return receiveError(x, answer);
     case "result":
       return receiveResult(x, g, answer);
   }
+}
+
+/** Nothing of the call was sent, or the upstream refused it for what the connection does not permit. */
+function isUnconnected({ code }: Refusal): boolean {
+  return code === "UPSTREAM_CONNECTION_REQUIRED";
 }
 
 function notResumed(x: Exchange, refusal: Refusal | undefined): Refusal | undefined {

@@ -36,6 +36,7 @@ export async function lookUpLink(
 function entryAt(x: Exchange, g: Gateway, { upstream, asked }: { upstream: string; asked: string }): Entry | undefined {
   const { table, visible } = given(x.view, "a view");
   if (table.missing.some((missing) => missing.upstream === upstream)) return undefined;
+  if (table.unconnected.includes(upstream)) return undefined;
   const linked = g.catalog.linked(table.server, upstream, asked);
   if (linked === undefined) return undefined;
   const { exposed, item } = linked;

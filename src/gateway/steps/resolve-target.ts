@@ -83,9 +83,16 @@ function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal
 
 /**
  * Hidden and unknown are answered alike; only evidence tells them apart. While an upstream of the server was
- * never read, nobody can say that a name is unknown, and an agent that hears so gives the tool up.
+ * never read, nobody can say that a name is unknown, and an agent that hears so gives the tool up. So it is with one
+ * that lists nothing before it is connected: the tools may have been listed when it was.
  */
 function unseen(view: View, found: readonly Entry[]): Refusal {
   if (view.table.missing.length > 0) return catalogUnavailable(view);
+  const [way] = view.visibleBy.tool.filter(({ connects }) => connects);
+  if (way !== undefined) return notYetListed(way);
   return refuse(found.length === 0 ? "ITEM_UNKNOWN" : "ITEM_HIDDEN").refusal;
+}
+
+function notYetListed({ item: { upstream } }: Entry): Refusal {
+  return refuse("UPSTREAM_CONNECTION_REQUIRED", { upstream, reason: "not-connected" }).refusal;
 }

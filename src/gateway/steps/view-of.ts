@@ -2,21 +2,28 @@ import type { Entry, ServerTable } from "../../catalog/table.ts";
 import type { View } from "../../catalog/views.ts";
 import { listing } from "../../policy/decide.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
+import { connectDecision } from "../connections/connect-tool.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { readerOf } from "../reader-of.ts";
 import { questionAbout } from "./question.ts";
 
 /** What the exchange's principal sees of its server, under the policy in force. Synchronous where the catalog is. */
 export function viewOf(x: Exchange, g: Gateway): View | Promise<View> {
-  const table = g.catalog.table(x.arrival.server.name);
+  const table = g.catalog.table(x.arrival.server.name, readerOf(x, g));
   return table instanceof Promise ? table.then((late) => viewOn(late, x, g)) : viewOn(table, x, g);
 }
 
 function viewOn(table: ServerTable, x: Exchange, g: Gateway): View {
   const principal = given(x.principal, "a principal");
   const policy = g.policy();
-  const visible = (entry: Entry): boolean => listing(policy, questionAbout(x, entry.item, g.now())) === "listed";
+  const visible = (entry: Entry): boolean => isVisible(x, g, entry);
   return g.views.of({ table, principal, policy: policy.digest, visible });
+}
+
+function isVisible(x: Exchange, g: Gateway, entry: Entry): boolean {
+  if (entry.connects) return connectDecision(x, g, entry).effect === "allow";
+  return listing(g.policy(), questionAbout(x, entry.item, g.now())) === "listed";
 }
 
 /** Upstreams of the server whose lists cannot be had now, and why. */

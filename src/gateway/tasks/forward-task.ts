@@ -1,11 +1,8 @@
 import { isJsonObject, readOwn, type JsonObject } from "../../model/json.ts";
-
-import { StoreUnavailable } from "../../model/records.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import { ok, type Result } from "../../model/result.ts";
 import { upstreamErrorFor, upstreamResult } from "../../protocol/bridge.ts";
 import { withoutHopMeta, withoutKeys } from "../../protocol/hop-meta.ts";
-import { readInputGiven } from "../../protocol/input-required.ts";
 import {
   lifeMsOf,
   readDetailedTask,
@@ -18,9 +15,12 @@ import { relatedTaskMetaKey } from "../../model/identifiers.ts";
 import type { AnswerAsked, UpstreamAnswer, UpstreamRequest } from "../../upstream/port.ts";
 import { answersFrom } from "../asking/answer-asked.ts";
 import { declaredCapabilities } from "../asking/declared-capabilities.ts";
+import { deadlinesOf } from "../deadlines.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
+import { forwardedHeaders } from "../forwarded-headers.ts";
 import type { Gateway } from "../gateway.ts";
 import { relayLog } from "../steps/relay-log.ts";
+import { ignoringOutage, noteTask } from "./note-task.ts";
 import { unknownTask } from "./resolve-task.ts";
 import type { TaskMatter } from "./task-matter.ts";
 import { ownerOf } from "./task-matter.ts";
@@ -33,30 +33,30 @@ type Known = Extract<TaskMatter, { readonly is: "known" }>;
  */
 export async function forwardTask(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   if (x.task?.is !== "known") return undefined;
-  const params = outgoingParams(x, x.task);
-  if (!params.ok) return params.refusal;
   const sentAt = g.now();
-  const answer = await g.upstreams.request(requestFor(x, g, { task: x.task, params: params.value }));
+  const answer = await g.upstreams.request(requestFor(x, g, x.task));
   x.upstreamMs = g.now() - sentAt;
   x.hop = answer.hop;
   return receive(x, g, { task: x.task, answer });
 }
 
-function requestFor(x: Exchange, g: Gateway, of: { task: Known; params: JsonObject }): UpstreamRequest {
-  const { era, upstream, id } = of.task.name;
-  const timeoutMs = g.treatments.get(upstream)?.callTimeoutMs ?? g.limits.upstreamCallTimeoutMs;
+function requestFor(x: Exchange, g: Gateway, task: Known): UpstreamRequest {
+  const { era, upstream, id } = task.name;
+  const { timeoutMs, deadlines } = deadlinesOf(g, given(x.target?.entry, "an entry").item);
   return {
     upstream,
     method: methodOf(x),
-    params: of.params,
+    params: outgoingParams(x, task),
     account: given(x.account, "an account"),
+    forwarded: forwardedHeaders(x, g, upstream),
     name: era === "modern" ? id : undefined,
     inputSchema: undefined,
     kind: "tool",
     signal: x.cancellation,
     ...relayLog(x),
-    ...asked(x, g, { task: of.task, until: g.now() + timeoutMs }),
+    ...asked(x, g, { task, until: g.now() + timeoutMs }),
     timeoutMs,
+    deadlines,
   };
 }
 
@@ -77,16 +77,15 @@ function asked(
   return { onAsked };
 }
 
-/** Refuses with RPC_PARAMS_INVALID when what a client gives a task is no answer to anything. */
-function outgoingParams(x: Exchange, { name }: Known): Result<JsonObject> {
-  // Nothing else is judged, so nothing else goes: no arguments, no state of another exchange.
+/** Nothing that was not judged goes: no arguments, no state of another exchange; of answers, what became `input`. */
+function outgoingParams(x: Exchange, { name }: Known): JsonObject {
   const meta = readOwn(withoutRelatedTask(paramsOf(x)), "_meta");
-  const params: JsonObject = { taskId: name.id, ...(meta === undefined ? {} : { _meta: meta }) };
-  if (methodOf(x) !== "tasks/update") return ok(params);
-  const input = readInputGiven(paramsOf(x));
-  if (!input.ok) return input;
-  if (input.value.responses === undefined) return refuse("RPC_PARAMS_INVALID", { member: "inputResponses" });
-  return ok({ ...params, inputResponses: input.value.responses });
+  const responses = x.input?.responses;
+  return {
+    taskId: name.id,
+    ...(meta === undefined ? {} : { _meta: meta }),
+    ...(responses === undefined ? {} : { inputResponses: responses }),
+  };
 }
 
 async function receive(
@@ -167,22 +166,11 @@ function readResult(result: JsonObject, { handle }: Known): Result<JsonObject> {
 async function note(x: Exchange, g: Gateway, { name }: Known): Promise<void> {
   const state = x.result;
   if (state === undefined || readOwn(state, "status") === undefined) return;
-  await ignoringOutage(async () => {
-    const owner = ownerOf(x);
-    const kept = await g.tasks.find(owner, name);
-    if (kept === undefined) return;
+  await noteTask(x, g, name, (kept) => {
     const expiresAt = kept.keptAt + Math.min(lifeMsOf(name.era, state), g.limits.taskAgeMsMax);
-    await g.tasks.keep(owner, { ...kept, state: withoutKeys(state, payloads), expiresAt });
+    return { ...kept, state: withoutKeys(state, payloads), expiresAt };
   });
 }
 
 /** A record is about a task, and holds nothing that it brought. */
 const payloads: readonly string[] = ["result", "error", "inputRequests"];
-
-async function ignoringOutage(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (cause) {
-    if (!(cause instanceof StoreUnavailable)) throw cause;
-  }
-}

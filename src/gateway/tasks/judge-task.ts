@@ -1,7 +1,10 @@
+import type { AskedKinds } from "../../model/client-feature.ts";
 import { isJsonObject, readOwn, type JsonObject } from "../../model/json.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
-import { withoutKeys } from "../../protocol/hop-meta.ts";
 import { readInputRequired } from "../../protocol/input-required.ts";
+import { writeAskedKinds } from "../../protocol/asked-kinds.ts";
+import { withoutKeys } from "../../protocol/hop-meta.ts";
+import { writeJson } from "../../protocol/json/write.ts";
 import { cleanError, cleanResult } from "../../sanitize/clean-result.ts";
 import { judgeInput } from "../asking/judge-input.ts";
 import { recordAsked } from "../asking/record-asked.ts";
@@ -9,12 +12,13 @@ import { noteFindings, given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkStructured, encode } from "../steps/check-result.ts";
 import { withPublicLinks } from "../steps/rewrite-links.ts";
+import { noteTask } from "./note-task.ts";
 
 /**
  * Cleans what came of a request about a task, and decides what it asks of the client. A tool's result is cleaned as
  * the tool's own answer would have been, wherever it stands; so is an error.
  */
-export function sanitizeTask(x: Exchange, g: Gateway): Refusal | undefined {
+export function sanitizeTask(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
   if (x.error !== undefined) {
     const cleaned = cleanError(x.error);
     x.error = cleaned.error;
@@ -31,7 +35,11 @@ function isDetailed(x: Exchange): boolean {
   return methodOf(x) === "tasks/get" && x.classified?.era === "modern";
 }
 
-function sanitizeDetailed(x: Exchange, g: Gateway, answer: JsonObject): Refusal | undefined {
+function sanitizeDetailed(
+  x: Exchange,
+  g: Gateway,
+  answer: JsonObject,
+): Refusal | undefined | Promise<Refusal | undefined> {
   const [result, error, inputRequests] = payloads.map((member) => readOwn(answer, member));
   const clean: JsonObject = { ...cleaned(x, g, "tasks/get", withoutKeys(answer, payloads)) };
   if (isJsonObject(result)) clean["result"] = toolResult(x, g, result);
@@ -53,7 +61,11 @@ function cleaned(x: Exchange, g: Gateway, method: string, value: JsonObject): Js
 }
 
 /** A task is no channel of higher trust (tasks extension, "Security Considerations"): requests are judged like those of a call. */
-function judgeRequests(x: Exchange, g: Gateway, inputRequests: JsonObject): Refusal | undefined {
+function judgeRequests(
+  x: Exchange,
+  g: Gateway,
+  inputRequests: JsonObject,
+): Refusal | undefined | Promise<Refusal | undefined> {
   const { upstream } = given(given(x.target, "a target").entry, "an entry").item;
   const required = readInputRequired("tools/call", { inputRequests });
   if (!required.ok) return required.refusal;
@@ -65,7 +77,18 @@ function judgeRequests(x: Exchange, g: Gateway, inputRequests: JsonObject): Refu
   const kept = judged.value.map(({ request: { method }, judged: { feature, decision, findings } }) =>
     recordAsked(x, g, { asked: { upstream, method }, feature, decision, findings, outcome: "offered" }),
   );
-  return kept.includes(false) ? refuse("AUDIT_UNAVAILABLE").refusal : undefined;
+  if (kept.includes(false)) return refuse("AUDIT_UNAVAILABLE").refusal;
+  const asked = new Map(judged.value.map(({ key, request: { feature } }) => [key, feature]));
+  return noteAsked(x, g, asked).then(() => undefined);
+}
+
+/** So that the answers are known for what was asked. A client that asks again and again is told the same each time. */
+async function noteAsked(x: Exchange, g: Gateway, asked: AskedKinds): Promise<void> {
+  if (x.task?.is !== "known") return;
+  const text = writeJson(writeAskedKinds(asked));
+  const isNoted = x.task.asked !== undefined && writeJson(writeAskedKinds(x.task.asked)) === text;
+  if (isNoted || Buffer.byteLength(text) > g.limits.taskAskedBytesMax) return;
+  await noteTask(x, g, x.task.name, (kept) => ({ ...kept, asked }));
 }
 
 /** Holds a task's result to its tool's output schema, like the tool's own answer, and gives all of it the form of the era. */

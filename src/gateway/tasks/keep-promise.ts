@@ -1,5 +1,4 @@
 import { readOwnString, type JsonObject } from "../../model/json.ts";
-import { StoreUnavailable } from "../../model/records.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import type { Era } from "../../model/revision.ts";
 import { withoutHopMeta, withoutKeys } from "../../protocol/hop-meta.ts";
@@ -8,6 +7,7 @@ import { isTaskPromise, lifeMsOf, readPromise, shownTask, withRelatedTask } from
 import type { UpstreamAnswer } from "../../upstream/port.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { ignoringOutage } from "./note-task.ts";
 import type { KeptTask, TaskName } from "./task-book.ts";
 import { ownerOf } from "./task-matter.ts";
 
@@ -44,7 +44,8 @@ export async function keepPromise(x: Exchange, g: Gateway, answer: Answered): Pr
   x.task = { is: "promised" };
   x.result = promiseFor(era, { answer: answer.result, state, id: name.id, handle });
   x.resultBytes = answer.bytes;
-  await keepQuietly(g, x, { name, handle, state, args: keptArguments(x, g), ...livesFrom(era, state, g) });
+  const lives = livesFrom(era, state, g);
+  await ignoringOutage(() => g.tasks.keep(owner, { name, handle, state, args: keptArguments(x, g), ...lives }));
   return undefined;
 }
 
@@ -64,12 +65,4 @@ function livesFrom(era: Era, state: JsonObject, g: Gateway): Pick<KeptTask, "kep
 function keptArguments({ args }: Exchange, g: Gateway): JsonObject | undefined {
   if (args === undefined) return undefined;
   return Buffer.byteLength(writeJson(args)) <= g.limits.taskArgumentsBytesMax ? args : undefined;
-}
-
-async function keepQuietly(g: Gateway, x: Exchange, task: KeptTask): Promise<void> {
-  try {
-    await g.tasks.keep(ownerOf(x), task);
-  } catch (cause) {
-    if (!(cause instanceof StoreUnavailable)) throw cause;
-  }
 }

@@ -47,8 +47,8 @@ async function aimAt(
     return missing ? catalogUnavailable(view) : unknownTask("its tool is not visible");
   }
   x.target = { kind: "tool", asked: entry.exposed, entry };
-  x.task = { is: "known", name, handle };
   const kept = await g.tasks.find(ownerOf(x), name);
+  x.task = { is: "known", name, handle, asked: kept?.asked };
   x.args = kept?.args;
   return undefined;
 }

@@ -1,11 +1,14 @@
+import type { AskedKinds } from "../../model/client-feature.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { isJsonObject, readOwn, readOwnString } from "../../model/json.ts";
 import type { Limits } from "../../model/limits.ts";
 import type { RecordKey, RecordReads, RecordSets, RecordWrites } from "../../model/records.ts";
 import type { Era } from "../../model/revision.ts";
+import { readAskedKinds, writeAskedKinds } from "../../protocol/asked-kinds.ts";
 import { parseJsonText } from "../../protocol/json/parse.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import type { Bound, Opened, Sealing } from "../sealing.ts";
+import { keptState } from "./kept-state.ts";
 
 /** Whose tasks: every id and record is bound to all three. */
 export interface TaskOwner {
@@ -29,8 +32,10 @@ export interface KeptTask {
   readonly handle: string;
   /** The arguments of the call, for decisions on the task; undefined when they were too long to keep. */
   readonly args: JsonObject | undefined;
-  /** What was last heard of it, as the client was told. */
+  /** What was last heard of it, as the client was told; of one that is too long what a client relies on (`keptState`). */
   readonly state: JsonObject;
+  /** What the client was last told that it asks; undefined: nothing, or more than is kept. */
+  readonly asked?: AskedKinds | undefined;
   /** Milliseconds since the epoch. */
   readonly keptAt: number;
   readonly expiresAt: number;
@@ -66,7 +71,11 @@ export interface TaskBookOptions {
   readonly digest: (text: string) => string;
 }
 
-/** Records are sealed like ids: arguments and what upstreams say stay unreadable in the store, and whole. */
+/**
+ * Records are sealed like ids: arguments and what upstreams say stay unreadable in the store, and whole. Whatever an
+ * upstream says of a task, its record can be sealed: each part has a bound of its own, whose sum fits
+ * `sealedHandleCharsMax` even when every character of them is escaped. Arguments are bounded by whoever keeps them.
+ */
 export function createTaskBook(options: TaskBookOptions): TaskBook {
   const { records, sealing, now, limits, digest } = options;
   const memberOf = ({ upstream, id }: Pick<TaskName, "upstream" | "id">): string => digest(writeJson([upstream, id]));
@@ -133,10 +142,13 @@ function nameFrom([era, upstream, tool, id]: readonly unknown[]): TaskName {
   return { era, upstream, tool, id };
 }
 
-function writeKept({ name, handle, args, state, keptAt, expiresAt }: KeptTask): string {
+/** The state's id is the handle, and stands once. */
+function writeKept({ name, handle, args, state, asked, keptAt, expiresAt }: KeptTask): string {
   const { era, upstream, tool, id } = name;
-  const kept: JsonObject = { name: [era, upstream, tool, id], handle, state, keptAt, expiresAt };
-  return writeJson(args === undefined ? kept : { ...kept, args });
+  const kept: JsonObject = { name: [era, upstream, tool, id], handle, state: keptState(state), keptAt, expiresAt };
+  if (args !== undefined) kept["args"] = args;
+  if (asked !== undefined) kept["asked"] = writeAskedKinds(asked);
+  return writeJson(kept);
 }
 
 /** A record that does not open is one of another key or another owner: it is none. */
@@ -149,5 +161,13 @@ function readKept(opened: Opened): KeptTask | undefined {
   const [keptAt, expiresAt] = ["keptAt", "expiresAt"].map((member) => readOwn(value, member));
   if (!Array.isArray(name) || !isJsonObject(state) || handle === undefined) return undefined;
   if (typeof keptAt !== "number" || typeof expiresAt !== "number") return undefined;
-  return { name: nameFrom(name), handle, args: isJsonObject(args) ? args : undefined, state, keptAt, expiresAt };
+  return {
+    name: nameFrom(name),
+    handle,
+    args: isJsonObject(args) ? args : undefined,
+    state: { taskId: handle, ...state },
+    asked: readAskedKinds(readOwn(value, "asked")),
+    keptAt,
+    expiresAt,
+  };
 }
