@@ -4,7 +4,9 @@ import { readArguments, usage, type Command } from "./cli/arguments.ts";
 import { check } from "./cli/check.ts";
 import { failureLines } from "./cli/failure-lines.ts";
 import { shown, type ExitCode, type Output } from "./cli/output.ts";
+import { offboard, readmit } from "./cli/offboard.ts";
 import { serve, type ServeRim } from "./cli/serve.ts";
+import { token } from "./cli/token.ts";
 import { verify } from "./cli/verify.ts";
 import { why } from "./cli/why.ts";
 import { version } from "./model/version.ts";
@@ -47,6 +49,16 @@ async function run(command: Command): Promise<ExitCode | undefined> {
       return why(command, env, output);
     case "verify":
       return verify(command.file, output);
+    case "token": {
+      const { openTokenRecords } = await import("./compose-token-records.ts");
+      return token(command, env, output, openTokenRecords);
+    }
+    case "offboard":
+    case "readmit": {
+      const { openOffboarding } = await import("./compose-offboarding.ts");
+      const carryOut = command.command === "offboard" ? offboard : readmit;
+      return carryOut(command.order, env, output, openOffboarding);
+    }
     case "version":
       output.out(`sallyport ${version}`);
       return 0;

@@ -13,13 +13,15 @@ export interface CompactToken {
   /** Lower-cased, without the `application/` that RFC 7515 §4.1.9 lets writers omit. */
   readonly type: string | undefined;
   readonly payload: Uint8Array;
+  /** Whole. Of an access token, nothing of it is read but what stands above. */
+  readonly header: JsonObject;
   readonly claims: JsonObject;
 }
 
 /**
  * Takes a JWS in compact form apart (RFC 7515 §7.1), strictly: both JSON parts without duplicate keys,
  * every segment in the one spelling of its bytes. Key material and addresses in the header (`jwk`,
- * `jku`, `x5c`, `x5u`) are never read.
+ * `jku`, `x5c`, `x5u`) are not looked at here.
  *
  * Refuses AUTH_TOKEN_ENCRYPTED (a JWE, RFC 7516 §7.1) and AUTH_TOKEN_MALFORMED, whose `reason` tells
  * opaque tokens apart. Does not check type, algorithm, claims or signature.
@@ -42,6 +44,11 @@ export function readCompactToken(token: string): Result<CompactToken> {
   return withHeader(header, { token, payload, claims });
 }
 
+/** Whether a token cannot be a JWS in compact form: opaque, or encrypted for somebody else, which is the same here. */
+export function isOpaque(token: string): boolean {
+  return token.split(".").length !== 3;
+}
+
 type Body = Pick<CompactToken, "token" | "payload" | "claims">;
 
 function withHeader(header: JsonObject, body: Body): Result<CompactToken> {
@@ -54,7 +61,7 @@ function withHeader(header: JsonObject, body: Body): Result<CompactToken> {
   // A critical extension that is not understood refuses the token (RFC 7515 §4.1.11); none is understood
   // here, and an unencoded payload is not allowed in a JWT at all (RFC 7797 §7).
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return malformed("critical header");
-  return ok({ ...body, algorithm, keyId: kid, type: typ?.toLowerCase().replace(/^application\//, "") });
+  return ok({ ...body, header, algorithm, keyId: kid, type: typ?.toLowerCase().replace(/^application\//, "") });
 }
 
 /**

@@ -8,15 +8,19 @@ export interface JsonFetch {
   /** Covers the body too. */
   readonly signal: AbortSignal;
   readonly bytesMax: number;
+  /** Sends a form with POST instead; the header values must be sendable. */
+  readonly form?: { readonly body: URLSearchParams; readonly headers: Readonly<Record<string, string>> } | undefined;
 }
 
 /**
- * Fetches a JSON object with GET. Rejects with an `Error` on any status but 200 (so on every redirect), on
+ * Fetches a JSON object with GET, or with a form. Rejects with an `Error` on any status but 200 (so on every redirect), on
  * a body larger than `bytesMax` decoded bytes, and on a body that is no JSON object; the message names the
  * place and never quotes the body. The media type is not checked: issuers label key sets in many ways.
  */
-export async function fetchJson(url: string, { fetch, signal, bytesMax }: JsonFetch): Promise<JsonObject> {
-  const response = await fetch(url, { signal, redirect: "manual", headers: { accept: "application/json" } });
+export async function fetchJson(url: string, { fetch, signal, bytesMax, form }: JsonFetch): Promise<JsonObject> {
+  const sent = form === undefined ? {} : { method: "POST", body: form.body };
+  const headers = { accept: "application/json", ...form?.headers };
+  const response = await fetch(url, { signal, redirect: "manual", headers, ...sent });
   if (response.status !== 200 || response.body === null) {
     await response.body?.cancel();
     throw new Error(`${url} answered ${response.status}`);

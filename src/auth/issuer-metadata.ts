@@ -1,4 +1,5 @@
 import { readOwnString } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { JsonFetch } from "./fetch-json.ts";
 
@@ -16,16 +17,19 @@ export function metadataUrls(issuer: string): readonly string[] {
   return path === "" ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
 }
 
+/** Members of the metadata that name a place (RFC 8414 §2). */
+export type MetadataPlace = "jwks_uri" | "introspection_endpoint";
+
 /**
- * The issuer's `jwks_uri`, from the first place that has metadata of exactly this issuer: a document that
- * names another one must not be used (RFC 8414 §3.3, OpenID Connect Discovery §4.3), even when it differs
- * by a slash only. Rejects when there is none, with what each place had as `cause`.
+ * A place the issuer's metadata names, from the first document of exactly this issuer: one that names another
+ * must not be used (RFC 8414 §3.3, OpenID Connect Discovery §4.3), even when it differs by a slash only.
+ * Rejects when there is none, with what each place had as `cause`.
  */
-export async function discoverJwksUri(issuer: string, options: JsonFetch): Promise<string> {
+export async function discoverPlace(issuer: string, place: MetadataPlace, options: JsonFetch): Promise<string> {
   const faults: unknown[] = [];
   for (const url of metadataUrls(issuer)) {
     try {
-      return await jwksUriAt(url, issuer, options);
+      return placeIn(await fetchJson(url, options), { url, issuer, place });
     } catch (fault) {
       faults.push(fault);
     }
@@ -33,13 +37,13 @@ export async function discoverJwksUri(issuer: string, options: JsonFetch): Promi
   throw new Error(`no usable metadata for issuer ${issuer}`, { cause: faults });
 }
 
-async function jwksUriAt(url: string, issuer: string, options: JsonFetch): Promise<string> {
-  const metadata = await fetchJson(url, options);
+function placeIn(metadata: JsonObject, of: { url: string; issuer: string; place: MetadataPlace }): string {
+  const { url, issuer, place } = of;
   if (readOwnString(metadata, "issuer") !== issuer) throw new Error(`${url} is the metadata of another issuer`);
-  const uri = readOwnString(metadata, "jwks_uri");
-  if (uri === undefined || !URL.canParse(uri)) throw new Error(`${url} has no jwks_uri`);
+  const uri = readOwnString(metadata, place);
+  if (uri === undefined || !URL.canParse(uri)) throw new Error(`${url} has no ${place}`);
   if (new URL(issuer).protocol === "https:" && new URL(uri).protocol !== "https:") {
-    throw new Error(`${url} has a jwks_uri without TLS`);
+    throw new Error(`${url} has a ${place} without TLS`);
   }
   return uri;
 }

@@ -5,7 +5,7 @@ import type { Limits } from "../model/limits.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { createIssuerKeys } from "./issuer-keys.ts";
 import type { IssuerKeyLimits, IssuerKeys } from "./issuer-keys.ts";
-import { discoverJwksUri } from "./issuer-metadata.ts";
+import { discoverPlace } from "./issuer-metadata.ts";
 import type { GuardedFetch } from "./port.ts";
 import type { JwkSet, TrustedIssuer } from "./trusted-issuer.ts";
 
@@ -26,7 +26,8 @@ export function keysOf(trusted: TrustedIssuer, fetch: GuardedFetch, limits: KeyS
 async function loadRemote(trusted: TrustedIssuer, fetch: GuardedFetch, limits: KeySourceLimits): Promise<JsonObject> {
   const signal = AbortSignal.timeout(limits.issuerFetchTimeoutMs);
   const options = { fetch, signal, bytesMax: limits.issuerMetadataBytesMax };
-  const uri = trusted.keys.kind === "jwksUri" ? trusted.keys.uri : await discoverJwksUri(trusted.issuer, options);
+  const { keys, issuer } = trusted;
+  const uri = keys.kind === "jwksUri" ? keys.uri : await discoverPlace(issuer, "jwks_uri", options);
   return fetchJson(uri, options);
 }
 

@@ -2,9 +2,11 @@ import { readOwn } from "../model/json.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { principalKey } from "../model/principal.ts";
 import type { Principal } from "../model/principal.ts";
+import { readClaim } from "../model/read-claim.ts";
 import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
-import { invalid, readClaim } from "./check-claims.ts";
+import { invalid } from "./check-claims.ts";
+import { profileOf } from "./profiles.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /**
@@ -17,13 +19,13 @@ import type { TrustedIssuer } from "./trusted-issuer.ts";
 export function principalOf(
   claims: JsonObject,
   trusted: TrustedIssuer,
-  facts: { readonly expiresAt: number; readonly identityCharsMax: number },
+  facts: { readonly expiresAt: number; readonly identityCharsMax: number; readonly resource: string },
 ): Result<Principal> {
   const identity = readIdentity(claims, trusted, facts.identityCharsMax);
   if (!identity.ok) return identity;
   const groups = readGroups(claims, trusted);
   if (!groups.ok) return groups;
-  const scopes = readScopes(claims, trusted);
+  const scopes = readScopes(claims, trusted, facts.resource);
   if (!scopes.ok) return scopes;
   const who = { ...identity.value, issuer: trusted.issuer, kind: kindOf(claims, trusted, identity.value) };
   return ok({
@@ -41,6 +43,22 @@ export function principalOf(
   });
 }
 
+/**
+ * The claims that an OpenID provider must say of a person for `principalOf` to name the same one, in the same groups, as
+ * it does by access tokens. Where the profile has a choice of claims, a person's ID token has `sub`.
+ */
+export function personClaims(trusted: TrustedIssuer): {
+  readonly subject: string;
+  readonly groups: string | undefined;
+} {
+  const { subjectClaims, groupsClaim } = profileOf(trusted);
+  const [first = "sub", ...others] = subjectClaims;
+  return {
+    subject: trusted.subjectClaim ?? (others.length === 0 ? first : "sub"),
+    groups: trusted.groupsClaim ?? groupsClaim,
+  };
+}
+
 interface Identity {
   readonly tenant: string;
   readonly subject: string;
@@ -48,9 +66,11 @@ interface Identity {
 }
 
 function readIdentity(claims: JsonObject, trusted: TrustedIssuer, charsMax: number): Result<Identity> {
-  const subject = readText(claims, "sub", charsMax);
+  const { subjectClaims, clientClaims } = profileOf(trusted);
+  const subjects = trusted.subjectClaim === undefined ? subjectClaims : [trusted.subjectClaim];
+  const subject = readText(claims, firstThere(claims, subjects) ?? subjects[0] ?? "sub", charsMax);
   if (!subject.ok) return subject;
-  const clientClaim = ["client_id", "azp"].find((name) => Object.hasOwn(claims, name));
+  const clientClaim = firstThere(claims, clientClaims);
   const clientId = clientClaim === undefined ? ok("") : readText(claims, clientClaim, charsMax);
   if (!clientId.ok) return clientId;
   const tenant =
@@ -59,6 +79,10 @@ function readIdentity(claims: JsonObject, trusted: TrustedIssuer, charsMax: numb
       : readText(claims, trusted.tenantClaim, charsMax);
   if (!tenant.ok) return tenant;
   return ok({ tenant: tenant.value, subject: subject.value, clientId: clientId.value });
+}
+
+function firstThere(claims: JsonObject, names: readonly string[]): string | undefined {
+  return names.find((name) => readClaim(claims, name) !== undefined);
 }
 
 function readText(claims: JsonObject, name: string, charsMax: number): Result<string> {
@@ -70,14 +94,14 @@ function readText(claims: JsonObject, name: string, charsMax: number): Result<st
 
 function kindOf(claims: JsonObject, trusted: TrustedIssuer, who: Identity): Principal["kind"] {
   // RFC 9068 §2.2: where no resource owner takes part, `sub` is the client itself.
-  if (who.subject === who.clientId) return "service";
+  if (who.subject === who.clientId || profileOf(trusted).isService(claims)) return "service";
   const rule = trusted.serviceWhen;
   const value = rule === undefined ? undefined : readClaim(claims, rule.claim);
   return typeof value === "string" && rule?.values.includes(value) === true ? "service" : "human";
 }
 
 function readGroups(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
-  const name = trusted.groupsClaim;
+  const name = trusted.groupsClaim ?? profileOf(trusted).groupsClaim;
   if (name === undefined) return ok([]);
   // With very many groups some issuers send a pointer to them instead (OpenID Connect Core §5.6.2). To go
   // on without them would let denying rules miss.
@@ -88,14 +112,24 @@ function readGroups(claims: JsonObject, trusted: TrustedIssuer): Result<readonly
   return ok(groups.map((group) => `${trusted.alias}:${group}`));
 }
 
-function readScopes(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
+function readScopes(claims: JsonObject, trusted: TrustedIssuer, resource: string): Result<readonly string[]> {
   const names = trusted.scopeClaim === undefined ? ["scope", "scp"] : [trusted.scopeClaim];
   const name = names.find((one) => readClaim(claims, one) !== undefined);
   const value = name === undefined ? undefined : readClaim(claims, name);
   if (name === undefined || value === undefined) return ok([]);
   // RFC 6749 §3.3: a list separated by spaces. The array is what RFC 9068 issuers made of it in the field.
   const scopes = typeof value === "string" ? value.split(" ").filter((scope) => scope !== "") : textList(value);
-  return scopes === undefined ? invalid(name, "not a list of text") : ok(scopes);
+  if (scopes === undefined) return invalid(name, "not a list of text");
+  const prefixes = trusted.scopePrefix ?? {};
+  return ok(withoutPrefix(scopes, Object.hasOwn(prefixes, resource) ? prefixes[resource] : undefined));
+}
+
+/** Policies name a scope as the server does; a scope of another server keeps its prefix and fits no rule of this one. */
+function withoutPrefix(scopes: readonly string[], prefix: string | undefined): readonly string[] {
+  if (prefix === undefined || prefix === "") return scopes;
+  return scopes
+    .map((scope) => (scope.startsWith(prefix) ? scope.slice(prefix.length) : scope))
+    .filter((one) => one !== "");
 }
 
 function textList(value: Json): readonly string[] | undefined {

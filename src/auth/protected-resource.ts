@@ -17,6 +17,12 @@ export interface ProtectedResource {
   /** The least that is useful: some clients request all of it. */
   readonly scopes: readonly string[];
   readonly name: string;
+  /** Algorithms of DPoP proofs; absent: the issuer's tokens are taken without any. */
+  readonly proofAlgorithms?: readonly string[] | undefined;
+  /** Tokens that are bound to no key are refused. */
+  readonly needsProof?: boolean | undefined;
+  /** Tokens that are bound to a client certificate are taken. */
+  readonly takesCertificates?: boolean | undefined;
 }
 
 /**
@@ -30,6 +36,9 @@ export function protectedResourceMetadata(about: ProtectedResource): JsonObject 
     authorization_servers: [about.issuer],
     ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
     bearer_methods_supported: ["header"],
+    ...(about.takesCertificates === true ? { tls_client_certificate_bound_access_tokens: true } : {}),
+    ...(about.proofAlgorithms === undefined ? {} : { dpop_signing_alg_values_supported: [...about.proofAlgorithms] }),
+    ...(about.needsProof === true ? { dpop_bound_access_tokens_required: true } : {}),
     resource_name: about.name,
   };
 }

@@ -1,3 +1,5 @@
+import type { DpopMode } from "../model/dpop-mode.ts";
+import type { IssuerProfileName } from "../model/issuer-profile.ts";
 import type { GuardedFetch } from "./port.ts";
 
 /** Where an issuer's signing keys come from. */
@@ -21,6 +23,8 @@ export interface JwkSet {
 export interface TrustedIssuer {
   /** Qualifies this issuer's groups: `corp:support`. */
   readonly alias: string;
+  /** How this kind of provider writes its tokens. Default `generic`. */
+  readonly profile?: IssuerProfileName | undefined;
   /** Compared as an exact string, without any normalisation (RFC 8414 §3.3). */
   readonly issuer: string;
   /** Further exact values of a token's `iss`, for providers that write another one there. */
@@ -31,6 +35,13 @@ export interface TrustedIssuer {
   readonly tenantClaim?: string | undefined;
   /** By resource URI: one more exact `aud` value that this issuer's tokens carry for that resource. */
   readonly audience?: Readonly<Record<string, string>> | undefined;
+  /** By resource URI: what clients put before a scope when they ask for it; taken off again where tokens carry it. */
+  readonly scopePrefix?: Readonly<Record<string, string>> | undefined;
+  /** Accepted values of the header's `typ`, lower-cased, `none` for none at all. Default: the profile's. */
+  readonly tokenTypes?: readonly string[] | undefined;
+  /** Default: the profile's, as a rule `sub`. */
+  readonly subjectClaim?: string | undefined;
+  /** Default: the profile's. */
   readonly groupsClaim?: string | undefined;
   /** Default: `scope`, else `scp`; text separated by spaces, or an array. */
   readonly scopeClaim?: string | undefined;
@@ -39,6 +50,13 @@ export interface TrustedIssuer {
    * its client id (RFC 9068 §2.2).
    */
   readonly serviceWhen?: { readonly claim: string; readonly values: readonly string[] } | undefined;
+  /** How tokens that are no JWT are asked about. Absent: they are refused. */
+  readonly introspection?: IntrospectionClient | undefined;
+  /**
+   * Tokens that are bound to a key (RFC 9449): `off` refuses them, `accept` takes them with a proof beside tokens that
+   * are bound to none, `require` takes no others. Default `accept`.
+   */
+  readonly dpop?: DpopMode | undefined;
   /** Claims that policy may read: the name policy uses, and the claim. */
   readonly claims?: Readonly<Record<string, string>> | undefined;
   /** Default: every algorithm of `signatureAlgorithms`. */
@@ -46,6 +64,14 @@ export interface TrustedIssuer {
   readonly keys: KeySource;
   /** The issuer's own guarded fetch, where its addresses are allowed differently. */
   readonly fetch?: GuardedFetch | undefined;
+}
+
+/** What the gateway is at an issuer's introspection endpoint (RFC 7662 §2.1). */
+export interface IntrospectionClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Default: the metadata's `introspection_endpoint`. */
+  readonly endpoint?: string | undefined;
 }
 
 /** Asymmetric signatures only: `none` and the `HS` family are in no list and can be put into none. */

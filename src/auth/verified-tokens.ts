@@ -1,13 +1,14 @@
 import type { Principal } from "../model/principal.ts";
-import type { IssuerKeys } from "./issuer-keys.ts";
+import type { HeldToken } from "./binding.ts";
+import { createRecentEntries } from "./recent-entries.ts";
 
 /** A token that was verified a moment ago. */
-export interface RememberedToken {
+export interface RememberedToken extends HeldToken {
   readonly principal: Principal;
   /** See `deniedTokenKey`. */
   readonly denyDigest: string;
-  readonly keys: IssuerKeys;
-  readonly generation: number;
+  /** Whether the keys that the signature was checked under are the issuer's still. */
+  readonly isCurrent: () => boolean;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
@@ -15,34 +16,31 @@ export interface RememberedToken {
 export interface VerifiedTokens {
   get(key: string, now: number): RememberedToken | undefined;
   put(key: string, token: RememberedToken): void;
+  forget(key: string): void;
 }
 
 /**
  * Remembers verified tokens, at most `entriesMax` of them; the one used longest ago goes first. A token is
  * forgotten at its `until`, and when its issuer's key set has changed since. Revocation is not seen here:
- * the deny list is read on every request.
+ * the deny list is read on every request, and what it denies is forgotten.
  */
 export function createVerifiedTokens(entriesMax: number): VerifiedTokens {
-  // A Map keeps insertion order; putting an entry in again makes it the youngest.
-  const tokens = new Map<string, RememberedToken>();
+  const tokens = createRecentEntries<RememberedToken>(entriesMax);
 
   function get(key: string, now: number): RememberedToken | undefined {
     const found = tokens.get(key);
-    if (found === undefined) return undefined;
+    if (found === undefined || (now < found.until && found.isCurrent())) return found;
     tokens.delete(key);
-    if (now >= found.until || found.keys.generation() !== found.generation) return undefined;
-    tokens.set(key, found);
-    return found;
+    return undefined;
   }
 
-  function put(key: string, token: RememberedToken): void {
-    tokens.delete(key);
-    tokens.set(key, token);
-    for (const oldest of tokens.keys()) {
-      if (tokens.size <= entriesMax) break;
-      tokens.delete(oldest);
-    }
-  }
-
-  return { get, put };
+  return {
+    get,
+    put: (key, token) => {
+      tokens.put(key, token);
+    },
+    forget: (key) => {
+      tokens.delete(key);
+    },
+  };
 }

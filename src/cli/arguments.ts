@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import type { OffboardOrder } from "./offboard.ts";
+import type { TokenOrder } from "./token.ts";
 
 /** What the command line asks for. */
 export type Command =
@@ -9,6 +11,8 @@ export type Command =
       /** A JSON Lines file of evidence, or the configuration that says where evidence is. */
       readonly from: { readonly audit: string } | { readonly config: string };
     }
+  | { readonly command: "token"; readonly config: string; readonly order: TokenOrder }
+  | { readonly command: "offboard" | "readmit"; readonly order: OffboardOrder }
   | { readonly command: "version" | "help" }
   | { readonly command: "misused"; readonly message: string };
 
@@ -18,6 +22,14 @@ export const usage = `Usage:
   sallyport why REF --audit EVENTS     tell what happened to the request with this reference,
   sallyport why REF --config FILE      from a file of events, or from where FILE keeps them
   sallyport audit verify EVENTS        show whether events were changed, removed or reordered
+  sallyport token create --config FILE --service NAME --server NAME --item KIND:UPSTREAM/NAME …
+                 [--scope SCOPE …] [--days N]   make a token for a service, bound to these items
+  sallyport token list --config FILE             say which tokens there are
+  sallyport token revoke ID --config FILE        end one of them
+  sallyport offboard SUBJECT --issuer ALIAS --config FILE [--tenant NAME] [--days N]
+                                       let somebody in no more, and end all that they have open
+  sallyport readmit SUBJECT --issuer ALIAS --config FILE [--tenant NAME]
+                                       let them in again
   sallyport --version
   sallyport --help
 
@@ -32,7 +44,7 @@ export function readArguments(args: readonly string[]): Command {
   if (values.help === true) return { command: "help" };
   if (values.version === true) return { command: "version" };
   const [name = "", ...rest] = positionals;
-  const reads = new Set(name === "why" ? ["audit", "config"] : []);
+  const reads = new Set(optionsOf(name, rest[0]));
   const stray = Object.keys(values).find((option) => !reads.has(option));
   if (stray !== undefined) return misused(`--${stray} does not belong to ${name === "" ? "no command" : name}`);
   return readCommand(name, rest, values);
@@ -47,13 +59,30 @@ function readCommand(name: string, rest: readonly string[], values: Parsed["valu
       return rest[0] === "verify" ? withFile("verify", rest.slice(1)) : misused("audit knows: verify EVENTS");
     case "why":
       return readWhy(rest, values);
+    case "token":
+      return readToken(rest, values);
+    case "offboard":
+    case "readmit":
+      return readOffboarding(name, rest, values);
     default:
       return misused(name === "" ? "no command" : `unknown command ${name}`);
   }
 }
 
 interface Parsed {
-  readonly values: { help?: boolean; version?: boolean; audit?: string; config?: string };
+  readonly values: {
+    help?: boolean;
+    version?: boolean;
+    audit?: string;
+    config?: string;
+    service?: string;
+    server?: string;
+    item?: string[];
+    scope?: string[];
+    days?: string;
+    issuer?: string;
+    tenant?: string;
+  };
   readonly positionals: readonly string[];
 }
 
@@ -69,6 +98,13 @@ function parse(args: readonly string[]): Parsed | string {
         version: { type: "boolean" },
         audit: { type: "string" },
         config: { type: "string", short: "c" },
+        service: { type: "string" },
+        server: { type: "string" },
+        item: { type: "string", multiple: true },
+        scope: { type: "string", multiple: true },
+        days: { type: "string" },
+        issuer: { type: "string" },
+        tenant: { type: "string" },
       },
     });
   } catch (error) {
@@ -88,6 +124,52 @@ function readWhy(rest: readonly string[], { audit, config }: Parsed["values"]): 
   if (audit !== undefined && config === undefined) return { command: "why", ref, from: { audit } };
   if (config !== undefined && audit === undefined) return { command: "why", ref, from: { config } };
   return misused("why takes --audit EVENTS or --config FILE, and one of them");
+}
+
+/** How long a token lives when nobody says: long enough for a quarter, short enough to be noticed. */
+const daysUnsaid = "90";
+
+function readToken([does, ...rest]: readonly string[], values: Parsed["values"]): Command {
+  const { config } = values;
+  if (config === undefined) return misused("token takes --config FILE");
+  if (does === "list" && rest.length === 0) return { command: "token", config, order: { does } };
+  const [id, ...more] = rest;
+  if (does === "revoke" && id !== undefined && more.length === 0)
+    return { command: "token", config, order: { does, id } };
+  if (does !== "create" || rest.length > 0) return misused("token knows: create, list, revoke ID");
+  return readWish(config, values);
+}
+
+function readWish(config: string, values: Parsed["values"]): Command {
+  const { service, server, item = [], scope = [], days = daysUnsaid } = values;
+  if (service === undefined || server === undefined) return misused("token create takes --service and --server");
+  const wanted = { service, server, items: item, scopes: scope, days: wholeNumber(days) };
+  return { command: "token", config, order: { does: "create", wanted } };
+}
+
+/** Longer than anything that was given out before lives, and a year more. */
+const denyDaysUnsaid = "400";
+
+function readOffboarding(
+  command: "offboard" | "readmit",
+  [subject, ...more]: readonly string[],
+  { config, issuer, tenant, days = denyDaysUnsaid }: Parsed["values"],
+): Command {
+  if (subject === undefined || more.length > 0) return misused(`${command} takes one subject`);
+  if (config === undefined || issuer === undefined) return misused(`${command} takes --issuer ALIAS and --config FILE`);
+  return { command, order: { config, subject, issuer, tenant, days: wholeNumber(days) } };
+}
+
+function wholeNumber(text: string): number {
+  return /^\d{1,4}$/.test(text) ? Number(text) : NaN;
+}
+
+function optionsOf(name: string, does: string | undefined): readonly string[] {
+  if (name === "why") return ["audit", "config"];
+  if (name === "offboard") return ["config", "issuer", "tenant", "days"];
+  if (name === "readmit") return ["config", "issuer", "tenant"];
+  if (name !== "token") return [];
+  return does === "create" ? ["config", "service", "server", "item", "scope", "days"] : ["config"];
 }
 
 function misused(message: string): Command {

@@ -36,6 +36,7 @@ function happened(type: string): string {
 const nobodys: ReadonlyMap<string, string> = new Map([
   ["strangers", "Strangers"],
   ["noticed", "The gateway"],
+  ["administration", "The operator"],
 ]);
 
 function whoOf(event: JsonObject): string {
@@ -68,6 +69,7 @@ function details(event: JsonObject): string[] {
     askedOf(readOwn(event, "asked")),
     strangersOf(readOwn(event, "strangers")),
     lossOf(readOwn(event, "loss")),
+    accessOf(readOwn(event, "access")),
     timesOf(event),
     ...findingsOf(readOwn(event, "findings")),
   ];
@@ -91,6 +93,7 @@ function decisionOf(decision: Json | undefined): string {
 
 const reasons: ReadonlyMap<string, string> = new Map([
   ["denied-by-rule", "this rule denies, whatever else allows."],
+  ["outside-token", "the token is bound to other items."],
   ["no-rule-allows", "no rule allows it to this principal."],
   ["condition-false", "the condition of every rule that would allow it is false for these arguments."],
   ["condition-error", "a condition could not be evaluated for these arguments, and an error never permits."],
@@ -153,7 +156,8 @@ const askedEndings: ReadonlyMap<string, string> = new Map([
 function askedOf(asked: Json | undefined): string {
   if (!isJsonObject(asked)) return "";
   const outcome = text(asked, "outcome");
-  return `${text(asked, "upstream")} asked for ${text(asked, "feature")}: ${askedEndings.get(outcome) ?? outcome}.`;
+  const by = text(asked, "by") === "" ? "" : `The ${text(asked, "by")} for `;
+  return `${by}${text(asked, "upstream")} asked for ${text(asked, "feature")}: ${askedEndings.get(outcome) ?? outcome}.`;
 }
 
 function strangersOf(strangers: Json | undefined): string {
@@ -164,6 +168,12 @@ function strangersOf(strangers: Json | undefined): string {
 function lossOf(loss: Json | undefined): string {
   if (!isJsonObject(loss)) return "";
   return `The sink ${text(loss, "sink")} missed ${numberOf(loss, "count")} events.`;
+}
+
+function accessOf(access: Json | undefined): string {
+  if (!isJsonObject(access)) return "";
+  const now = text(access, "did") === "denied" ? "let in no more" : "let in again";
+  return `By command ${text(access, "subject")} of ${text(access, "issuer")} is ${now}.`;
 }
 
 function timesOf(event: JsonObject): string {

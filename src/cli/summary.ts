@@ -35,9 +35,19 @@ function serverLines({ publicUrl }: Config, name: string, server: ServerConfig):
 }
 
 function upstreamLine(name: string, { url, era, addresses, credential }: UpstreamConfig): string {
-  const how = { none: "no credential", static: "static headers", clientCredentials: "client credentials" };
-  return `  ${name}: ${withoutUrlSecrets(url)} (era ${era}, ${addresses} addresses, ${how[credential.type]})`;
+  const how = credentialNames[credential.type];
+  return `  ${name}: ${withoutUrlSecrets(url)} (era ${era}, ${addresses} addresses, ${how})`;
 }
+
+const credentialNames: Readonly<Record<UpstreamConfig["credential"]["type"], string>> = {
+  none: "no credential",
+  static: "static headers",
+  clientCredentials: "client credentials",
+  assertion: "signed assertions",
+  tokenExchange: "token exchange",
+  identityAssertion: "identity assertions",
+  user: "grants of users",
+};
 
 function authLines({ auth, publicUrl }: Config): string[] {
   if (auth.kind === "none") return ["  none: everybody is the same anonymous principal"];

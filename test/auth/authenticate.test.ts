@@ -125,7 +125,7 @@ describe("what is no access token", () => {
     ["a typ claim of Refresh", { typ: "Refresh" }, { typ: "at+jwt" }, "AUTH_TOKEN_TYPE_REFUSED"],
     ["token_use id", { token_use: "id" }, {}, "AUTH_TOKEN_TYPE_REFUSED"],
     ["token_use access", { token_use: "access" }, {}, "ok"],
-    ["a token bound to a key", { cnf: { jkt: "k" } }, { typ: "at+jwt" }, "AUTH_TOKEN_TYPE_REFUSED"],
+    ["a token bound in a way that is not known", { cnf: { kid: "k" } }, { typ: "at+jwt" }, "AUTH_TOKEN_TYPE_REFUSED"],
   ];
   it.each(typed)("%s", async (_, claims, header, expected) => {
     expect(await outcome(claims, header)).toBe(expected);

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bearerChallenge, challengeError } from "../../src/auth/challenge.ts";
+import { challengeText, challengeError } from "../../src/auth/challenge.ts";
 import { refusalCodes } from "../../src/model/refusal.ts";
 
 const url = "https://gw.test/.well-known/oauth-protected-resource/support/mcp";
 
-describe("bearerChallenge", () => {
-  it.each<[string, Parameters<typeof bearerChallenge>[0], string]>([
+describe("challengeText", () => {
+  it.each<[string, Parameters<typeof challengeText>[0], string]>([
     ["no credential", { resourceMetadataUrl: url, scopes: [] }, `Bearer resource_metadata="${url}"`],
     [
       "scopes",
@@ -29,18 +29,24 @@ describe("bearerChallenge", () => {
       `Bearer scope="e", resource_metadata="${url}"`,
     ],
     [
+      "algorithms of proofs",
+      { resourceMetadataUrl: url, scopes: ["a"], error: "use_dpop_nonce", algs: ["ES256", "EdDSA"] },
+      `DPoP algs="ES256 EdDSA", error="use_dpop_nonce", scope="a", resource_metadata="${url}"`,
+    ],
+    ["no algorithm at all", { resourceMetadataUrl: url, scopes: [], algs: [] }, `Bearer resource_metadata="${url}"`],
+    [
       "an address with a quote",
       { resourceMetadataUrl: 'https://gw.test/"é', scopes: [] },
       'Bearer resource_metadata="https://gw.test/%22%C3%A9"',
     ],
   ])("writes %s", (_, parts, expected) => {
-    expect(bearerChallenge(parts)).toBe(expected);
+    expect(challengeText(parts)).toBe(expected);
   });
 
   it("is one challenge of quoted ASCII values for every input, and every value can be cut out with a pattern", () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string()), fc.string(), (path, scopes, description) => {
-        const text = bearerChallenge({ resourceMetadataUrl: url + path, scopes, error: "invalid_token", description });
+        const text = challengeText({ resourceMetadataUrl: url + path, scopes, error: "invalid_token", description });
         expect(text).toMatch(/^Bearer (?:[a-z_]+="[\x20\x21\x23-\x5b\x5d-\x7e]*"(?:, )?)+$/);
         expect(/ resource_metadata="([^"]*)"$/.exec(text)?.[1]?.startsWith(url)).toBe(true);
       }),
@@ -63,7 +69,18 @@ describe("challengeError", () => {
       ["AUTH_TOKEN_NOT_YET_VALID", "invalid_token"],
       ["AUTH_AUDIENCE_MISMATCH", "invalid_token"],
       ["AUTH_CLAIM_INVALID", "invalid_token"],
+      ["AUTH_TOKEN_INACTIVE", "invalid_token"],
       ["AUTH_TOKEN_REVOKED", "invalid_token"],
+      ["AUTH_DPOP_SCHEME_NEEDED", "invalid_token"],
+      ["AUTH_DPOP_TOKEN_UNBOUND", "invalid_token"],
+      ["AUTH_DPOP_REQUIRED", "invalid_token"],
+      ["AUTH_DPOP_PROOF_MISSING", "invalid_dpop_proof"],
+      ["AUTH_DPOP_PROOF_INVALID", "invalid_dpop_proof"],
+      ["AUTH_DPOP_KEY_MISMATCH", "invalid_token"],
+      ["AUTH_DPOP_NONCE_NEEDED", "use_dpop_nonce"],
+      ["AUTH_DPOP_PROOF_REPLAYED", "invalid_dpop_proof"],
+      ["AUTH_CERTIFICATE_MISSING", "invalid_token"],
+      ["AUTH_CERTIFICATE_MISMATCH", "invalid_token"],
       ["SCOPE_INSUFFICIENT", "insufficient_scope"],
     ]);
   });

@@ -51,7 +51,7 @@ export function denyList(
 export interface Bench {
   readonly authenticator: Authenticator;
   readonly list: ReturnType<typeof denyList>;
-  /** Presents one token at `start + laterMs`. */
+  /** Presents one token, as a bearer token, at `start + laterMs`. */
   present(token: string, laterMs?: number, at?: string): Promise<Result<Principal>>;
 }
 

@@ -104,6 +104,21 @@ describe("sallyport why", () => {
       "The caller is a service with the groups: local:team; and the scopes: mcp.",
     ],
     [
+      "what the gateway itself asked",
+      { type: "asked", asked: { feature: "elicitation_url", outcome: "accepted", upstream: "crm", by: "gateway" } },
+      "The gateway for crm asked for elicitation_url: the person accepted.",
+    ],
+    [
+      "whom a command let in no more",
+      { type: "administration", access: { did: "denied", issuer: "https://login.example.com", subject: "ada" } },
+      "By command ada of https://login.example.com is let in no more.",
+    ],
+    [
+      "whom a command let in again",
+      { type: "administration", access: { did: "admitted", issuer: "https://login.example.com", subject: "ada" } },
+      "By command ada of https://login.example.com is let in again.",
+    ],
+    [
       "strangers",
       { type: "strangers", strangers: { addressPrefix: "192.0.2.0/24", count: 7 } },
       "7 such requests from 192.0.2.0/24 within a minute.",

@@ -1,20 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readBearer } from "../../src/auth/bearer.ts";
+import { namesDpop, readAuthorization } from "../../src/auth/authorization-header.ts";
 
 function outcome(authorization: readonly string[], bytesMax = 100): string {
-  const read = readBearer(authorization, bytesMax);
-  return read.ok ? read.value : read.refusal.code;
+  const read = readAuthorization(authorization, bytesMax);
+  if (!read.ok) return read.refusal.code;
+  const { scheme, token } = read.value;
+  return scheme === "Bearer" ? token : `${scheme}: ${token}`;
 }
 
-describe("readBearer", () => {
+describe("readAuthorization", () => {
   it.each<[string, readonly string[], string]>([
     ["no header", [], "AUTH_TOKEN_MISSING"],
     ["an empty header", [""], "AUTH_TOKEN_MISSING"],
     ["the scheme alone", ["Bearer"], "AUTH_TOKEN_MISSING"],
     ["the scheme and spaces", ["Bearer   "], "AUTH_TOKEN_MISSING"],
     ["Basic", ["Basic dXNlcjpwYXNz"], "AUTH_SCHEME_UNSUPPORTED"],
-    ["DPoP", ["DPoP abc"], "AUTH_SCHEME_UNSUPPORTED"],
+    ["the scheme DPoP alone", ["DPoP"], "AUTH_TOKEN_MISSING"],
+    ["DPoP", ["DPoP a.b-c=="], "DPoP: a.b-c=="],
+    ["DPoP in another case", ["dPoP  abc "], "DPoP: abc"],
+    ["DPoP and Bearer", ["DPoP abc", "Bearer abc"], "AUTH_TOKEN_MALFORMED"],
+    ["DPoP and a second token", ["DPoP abc, Bearer abc"], "AUTH_TOKEN_MALFORMED"],
+    ["a scheme that begins like DPoP", ["DPoPs abc"], "AUTH_SCHEME_UNSUPPORTED"],
     ["a scheme that begins alike", ["BearerX abc"], "AUTH_SCHEME_UNSUPPORTED"],
     ["a tab for the space", ["Bearer\tabc"], "AUTH_SCHEME_UNSUPPORTED"],
     ["a token", ["Bearer a.b-c_d~e+f/g=="], "a.b-c_d~e+f/g=="],
@@ -39,15 +46,17 @@ describe("readBearer", () => {
   });
 
   it("yields nothing but a b64token that the header contains, whatever the header", () => {
-    const piece = fc.oneof(fc.constantFrom("Bearer", "bearer", " ", "  ", ",", "=", ".", "Basic"), fc.string());
+    const piece = fc.oneof(fc.constantFrom("Bearer", "bearer", "DPoP", " ", "  ", ",", "=", ".", "Basic"), fc.string());
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const header = pieces.join("");
-        const read = readBearer([header], 1_000);
+        const read = readAuthorization([header], 1_000);
         if (read.ok) {
-          expect(header.toLowerCase().startsWith("bearer ")).toBe(true);
-          expect(header.slice(7).trim()).toBe(read.value);
-          expect(read.value).toMatch(/^[\w\-.~+/]+=*$/);
+          const { scheme, token } = read.value;
+          expect(header.toLowerCase().startsWith(`${scheme.toLowerCase()} `)).toBe(true);
+          expect(header.slice(scheme.length + 1).trim()).toBe(token);
+          expect(token).toMatch(/^[\w\-.~+/]+=*$/);
+          expect(namesDpop([header])).toBe(scheme === "DPoP");
         }
       }),
     );

@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { createRef } from "../audit/ref.ts";
+import type { Config } from "../config/types.ts";
+import type { AccessChange } from "../gateway/crossing-subject.ts";
+import { StoreUnavailable } from "../model/records.ts";
+import type { Subject } from "../model/principal.ts";
+import { reportFaults } from "./check.ts";
+import { loadFile, type Environment } from "./load-file.ts";
+import { shown, type ExitCode, type Output } from "./output.ts";
+import { subjectAt } from "./subject-at.ts";
+
+/** Who is to go, or to come back. */
+export interface OffboardOrder {
+  readonly config: string;
+  readonly subject: string;
+  /** An alias of the configuration, or the issuer's identifier. */
+  readonly issuer: string;
+  /** Needed where the issuer's tokens name the tenant. */
+  readonly tenant: string | undefined;
+  /** How long nobody of this name is let in; NaN for what is no number. */
+  readonly days: number;
+}
+
+/** What the shared store, the replicas and the authorization servers of upstreams are told. */
+export interface Offboarding {
+  deny(who: Subject, forMs: number): Promise<void>;
+  /** False when they were not denied. */
+  admit(who: Subject): Promise<boolean>;
+  /** Tells every replica, which ends the streams and sessions that it holds. */
+  tell(change: AccessChange): Promise<void>;
+  /** Waits until the replicas have ended all sessions, and ends what is left after a moment. */
+  endSessions(who: Subject): Promise<void>;
+  /** Ends the grants that they gave at upstreams, and says how many of them were revoked there too. */
+  endGrants(who: Subject): Promise<{ readonly ended: number; readonly revokedAtProvider: number }>;
+  /** Revokes the headless tokens of a service; none for anybody else. */
+  revokeTokens(who: Subject): Promise<number>;
+  /** Forgets what the company's provider said of them to the built-in authorization server. */
+  forgetSignIn(who: Subject): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type OpenOffboarding = (config: Config) => Promise<Offboarding>;
+
+const dayMs = 86_400_000;
+const newRef = createRef(randomBytes);
+
+/**
+ * `sallyport offboard`: somebody is out from the next request on, at every replica. First the deny list, so that
+ * whatever comes later in the list is not made anew meanwhile; when one step fails, the command can be repeated.
+ */
+export function offboard(
+  order: OffboardOrder,
+  env: Environment,
+  output: Output,
+  open: OpenOffboarding,
+): Promise<ExitCode> {
+  return withSubject(order, { env, output, open }, async (who, means, { limits }) => {
+    const daysMax = limits.deniedSubjectDaysMax;
+    if (!Number.isInteger(order.days) || order.days < 1 || order.days > daysMax)
+      return no(`--days takes 1 to ${daysMax}`, output);
+    await means.deny(who, order.days * dayMs);
+    output.err(shown(`Denied ${who.subject} of ${who.issuer} for ${order.days} days.`));
+    const ref = newRef();
+    await means.tell({ who, did: "denied", ref });
+    await means.endSessions(who);
+    output.err(`Ended sessions and streams; running replicas leave events with the reference ${ref}.`);
+    const { ended, revokedAtProvider } = await means.endGrants(who);
+    output.err(`Ended ${counted(ended, "grant")} at upstreams; ${revokedAtProvider} revoked there too.`);
+    output.err(`Revoked ${counted(await means.revokeTokens(who), "headless token")}.`);
+    await means.forgetSignIn(who);
+    return 0;
+  });
+}
+
+/** `sallyport readmit`: takes somebody off the deny list. Nothing that was ended comes back. */
+export function readmit(
+  order: OffboardOrder,
+  env: Environment,
+  output: Output,
+  open: OpenOffboarding,
+): Promise<ExitCode> {
+  return withSubject(order, { env, output, open }, async (who, means) => {
+    if (!(await means.admit(who))) return no(`${who.subject} of ${who.issuer} was not denied`, output);
+    const ref = newRef();
+    await means.tell({ who, did: "admitted", ref });
+    output.err(shown(`${who.subject} of ${who.issuer} is let in again, and has to sign in and connect anew (${ref}).`));
+    return 0;
+  });
+}
+
+async function withSubject(
+  order: OffboardOrder,
+  { env, output, open }: { readonly env: Environment; readonly output: Output; readonly open: OpenOffboarding },
+  work: (who: Subject, means: Offboarding, config: Config) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const read = loadFile(order.config, env);
+  if (!read.ok) {
+    reportFaults(order.config, read.faults, output);
+    return 1;
+  }
+  const { config } = read.loaded;
+  const who = subjectAt(order, config);
+  if (typeof who === "string") return no(who, output);
+  if (config.store.kind === "memory")
+    return no("the store is in the memory of the gateway, which no command reaches; restart it instead", output);
+  const means = await open(config);
+  try {
+    return await work(who, means, config);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return no("the store does not answer; repeat the command", output);
+    throw error;
+  } finally {
+    await means.close();
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
+}
+
+function no(because: string, output: Output): ExitCode {
+  output.err(shown(`No: ${because}.`));
+  return 1;
+}
