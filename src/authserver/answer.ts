@@ -5,13 +5,6 @@ export interface OAuthError {
   readonly error_description: string;
 }
 
-/** Headers of everything this room sends, the library's answers included. */
-export function setCommonHeaders(res: ServerResponse): void {
-  res.setHeader("x-content-type-options", "nosniff");
-  res.setHeader("cache-control", "no-store");
-  res.setHeader("referrer-policy", "same-origin");
-}
-
 /**
  * Lets scripts of any origin read the answer. Only for endpoints that look at no cookie: what they
  * give is given to whoever holds the code, the secret or the token.
@@ -47,12 +40,5 @@ export function sendPreflight(res: ServerResponse, allowed: string): void {
   res.setHeader("access-control-allow-methods", allowed);
   res.setHeader("access-control-allow-headers", "Authorization, Content-Type, MCP-Protocol-Version");
   res.setHeader("access-control-max-age", "3600");
-  res.end();
-}
-
-export function sendRedirect(res: ServerResponse, location: string): void {
-  res.statusCode = 303;
-  res.setHeader("location", location);
-  res.setHeader("content-length", 0);
   res.end();
 }

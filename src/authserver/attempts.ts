@@ -35,12 +35,15 @@ export async function countSignIn(
   };
 }
 
-/** Counts a registration; undefined when this address has made too many. */
-export function countRegistration(records: GrantRecords, address: string): Promise<Attempt | undefined> {
-  return count(records, ["oauthRegistrations", "default", digest(address)], {
+/** Counts a registration; undefined when this address, or all of them together, have made too many. */
+export async function countRegistration(records: GrantRecords, address: string): Promise<Attempt | undefined> {
+  const windowMs = limits.oauthRegistrationWindowMs;
+  const here = await count(records, ["oauthRegistrations", "default", digest(address)], {
     max: limits.oauthRegistrationsMax,
-    windowMs: limits.oauthRegistrationWindowMs,
+    windowMs,
   });
+  if (here === undefined) return undefined;
+  return count(records, ["oauthRegistrations", "default"], { max: limits.oauthRegistrationsOfAllMax, windowMs });
 }
 
 async function count(

@@ -1,30 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errors } from "oidc-provider";
+import type { Client } from "oidc-provider";
+import type Provider from "oidc-provider";
 import { StoreUnavailable } from "../model/records.ts";
-import {
-  allowAnyOrigin,
-  sendError,
-  sendJson,
-  sendMethodRefused,
-  sendNotFound,
-  sendPreflight,
-  setCommonHeaders,
-} from "./answer.ts";
+import { setCommonHeaders } from "../web/page.ts";
+import { allowAnyOrigin, sendError, sendJson, sendMethodRefused, sendNotFound, sendPreflight } from "./answer.ts";
+import { createBrokeredPeople, type BrokeredPeople } from "./brokered-people.ts";
+import { createClientDocuments, type ClientDocuments } from "./client-documents.ts";
 import { createEndpoints } from "./endpoints.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { serverMetadata } from "./metadata.ts";
 import type { AuthServer, AuthServerOptions } from "./options.ts";
+import { signInWithPassword } from "./password-sign-in.ts";
 import { createPasswordCheck } from "./passwords.ts";
+import { admittedPeople } from "./people-admitted.ts";
+import { localPeople } from "./people.ts";
 import { findPlace } from "./paths.ts";
 import type { Place } from "./paths.ts";
 import { createProvider } from "./provider.ts";
+import { redirectSchemes } from "./redirects.ts";
 import { configuredSigningKeys, sharedSigningKeys } from "./signing-keys.ts";
 
 export type { AuthServer, AuthServerOptions, DemoUser, ProtectedResource, RegisteredClient } from "./options.ts";
 
 /**
  * The optional built-in authorization server: authorization code with PKCE, refresh, client
- * credentials, dynamic registration (RFC 6749, 7591, 7636, 8414, 8707, 9068, 9207). Throws when the
- * options cannot work, and rejects with `StoreUnavailable` when the signing key cannot be shared.
+ * credentials, identity assertions, registration by request and by metadata document (RFC 6749, 7523, 7591,
+ * 7636, 8414, 8707, 9068, 9207). Throws when the options cannot work, and rejects with `StoreUnavailable` when the signing key cannot be shared.
  * Access tokens are self-contained: revoking a grant ends its refresh tokens, and the access tokens
  * of its last `accessTokenSeconds` live on.
  */
@@ -35,15 +37,21 @@ export async function createAuthServer(options: AuthServerOptions): Promise<Auth
     jwks === undefined
       ? await sharedSigningKeys(options.records, cookieKeys, options.log)
       : configuredSigningKeys(jwks.keys);
-  const provider = createProvider(options, signing);
+  const brokered = brokeredPeople(options);
+  const people = admittedPeople(brokered ?? localPeople(options.users, options.scopesByGroup), options.isDenied);
+  const provider = createProvider({ options, signing, people, documents: clientDocuments(options) });
   for (const { clientId } of options.clients) await provider.Client.find(clientId);
-  const endpoints = createEndpoints({ options, provider, checkPassword: await createPasswordCheck(options.users) });
+  const checkPassword = await createPasswordCheck(brokered === undefined ? options.users : []);
+  const endpoints = createEndpoints({ options, provider, people, brokered, checkPassword });
   const publicKeys = { keys: [...signing.publicKeys] };
-  const documents = { metadata: serverMetadata(options.publicUrl, options.resources), keys: publicKeys };
+  const documents = { metadata: serverMetadata(options), keys: publicKeys };
   return {
     issuer: options.publicUrl,
-    handles: (path) => findPlace(path, options.resources) !== undefined,
+    handles: (path) => isOurs(findPlace(path, options.resources), brokered),
     publicKeys: () => publicKeys,
+    signIn: (attempt) => signInWithPassword({ records: options.records, checkPassword }, attempt),
+    clientName: async (clientId) => (await findClient(provider, clientId))?.clientName,
+    idTokenOf: async (subject) => brokered?.idTokenOf(subject),
     handle: async (req, res) => {
       try {
         setCommonHeaders(res);
@@ -54,6 +62,38 @@ export async function createAuthServer(options: AuthServerOptions): Promise<Auth
       }
     },
   };
+}
+
+/** Without a provider nobody is sent back from one. */
+function isOurs(place: Place | undefined, brokered: BrokeredPeople | undefined): boolean {
+  return place !== undefined && (place.kind !== "callback" || brokered !== undefined);
+}
+
+/** A client whose metadata document cannot be read has no name. */
+async function findClient(provider: Provider, clientId: string): Promise<Client | undefined> {
+  try {
+    return await provider.Client.find(clientId);
+  } catch (error) {
+    if (error instanceof errors.OIDCProviderError) return undefined;
+    throw error;
+  }
+}
+
+function brokeredPeople(options: AuthServerOptions): BrokeredPeople | undefined {
+  if (options.broker === undefined) return undefined;
+  const { records, log, scopesByGroup, now = Date.now } = options;
+  return createBrokeredPeople({ ...options.broker, records, log, scopesByGroup, now });
+}
+
+function clientDocuments(options: AuthServerOptions): ClientDocuments | undefined {
+  const { fetchPublic: fetch, resources, log, now = Date.now } = options;
+  if (fetch === undefined) return undefined;
+  return createClientDocuments({
+    fetch,
+    rules: { schemes: redirectSchemes(options.redirectSchemes), resources },
+    log,
+    now,
+  });
 }
 
 interface Exchange {
@@ -72,15 +112,24 @@ async function answer({ req, res, place, endpoints, documents }: Exchange): Prom
     sendDocument(req, res, documents[place.kind]);
   } else if (place.kind === "interaction") {
     await answerBrowser(endpoints, { req, res, uid: place.uid });
-  } else if (place.kind === "authorize" || place.kind === "resume") {
-    if (req.method === "GET") await endpoints[place.kind](req, res);
-    else sendMethodRefused(res, "GET");
+  } else if (place.kind === "authorize" || place.kind === "resume" || place.kind === "callback") {
+    await answerNavigation(endpoints[place.kind], req, res);
   } else {
     allowAnyOrigin(res);
     if (req.method === "POST") await endpoints[place.kind](req, res);
     else if (req.method === "OPTIONS") sendPreflight(res, "POST");
     else sendMethodRefused(res, "POST");
   }
+}
+
+async function answerNavigation(
+  endpoint: Endpoints["callback"],
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  if (endpoint === undefined) sendNotFound(res);
+  else if (req.method === "GET") await endpoint(req, res);
+  else sendMethodRefused(res, "GET");
 }
 
 async function answerBrowser(

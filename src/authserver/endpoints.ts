@@ -5,15 +5,18 @@ import { parseJson } from "../protocol/json/parse.ts";
 import { sendError } from "./answer.ts";
 import { countRegistration } from "./attempts.ts";
 import { prepareAuthorization } from "./authorize-query.ts";
-import { formOf, isForm, isJson, readBody } from "./body.ts";
+import type { BrokeredPeople } from "./brokered-people.ts";
+import { formOf, isForm, isJson, readBody } from "../web/body.ts";
 import { requestForLibrary } from "./library-request.ts";
 import type { AuthServerOptions } from "./options.ts";
-import { messagePage } from "./pages.ts";
+import { messagePage, sendPage } from "../web/page.ts";
 import type { CheckPassword } from "./passwords.ts";
 import { paths } from "./paths.ts";
+import type { People } from "./people.ts";
+import { goToProvider, returnFromProvider, type ProviderSignInContext } from "./provider-sign-in.ts";
 import { redirectSchemes } from "./redirects.ts";
 import { prepareRegistration } from "./registration.ts";
-import { sendPage, showInteraction, submitInteraction } from "./sign-in.ts";
+import { showInteraction, submitInteraction } from "./sign-in.ts";
 import type { SignInContext } from "./sign-in.ts";
 import { prepareTokenForm } from "./token-form.ts";
 
@@ -26,6 +29,8 @@ export interface Endpoints {
   readonly token: Endpoint;
   readonly register: Endpoint;
   readonly revoke: Endpoint;
+  /** Where the company's provider answers; undefined where there is none. */
+  readonly callback: Endpoint | undefined;
   readonly showPage: PageEndpoint;
   readonly submitPage: PageEndpoint;
 }
@@ -33,6 +38,9 @@ export interface Endpoints {
 export interface EndpointParts {
   readonly options: AuthServerOptions;
   readonly provider: Provider;
+  readonly people: People;
+  /** The same people, where the company's provider vouches for them. */
+  readonly brokered: BrokeredPeople | undefined;
   readonly checkPassword: CheckPassword;
 }
 
@@ -60,10 +68,14 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
     });
   const pass = (req: IncomingMessage, res: ServerResponse, passed: Passed): Promise<void> =>
     callback(copyFor(req, passed), res);
+  const atProvider = providerContext(parts);
   const pages: SignInContext = {
     ...options,
     provider,
+    people: parts.people,
     checkPassword: parts.checkPassword,
+    goToProvider:
+      atProvider === undefined ? undefined : (request, loginHint) => goToProvider(atProvider, request, loginHint),
     formKey: options.secrets.cookieKeys[0] ?? "",
   };
   return {
@@ -90,6 +102,13 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
       const passed = await registration(options, req, res);
       if (passed !== undefined) await pass(req, res, passed);
     },
+    callback:
+      atProvider === undefined
+        ? undefined
+        : (req, res) => {
+            const copy = copyFor(req, { target: pathOf(req), answer: "page" });
+            return returnFromProvider(atProvider, { req: copy, res }, queryOf(req));
+          },
     showPage: (req, res, uid) =>
       showInteraction(pages, { req: copyFor(req, { target: pathOf(req), answer: "page" }), res, uid }),
     submitPage: async (req, res, uid) => {
@@ -102,6 +121,23 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
       const copy = copyFor(req, { target: pathOf(req), answer: "page" });
       await submitInteraction(pages, { req: copy, res, uid }, formOf(req.headers["content-type"], body));
     },
+  };
+}
+
+/** Subjects that the provider cannot give anybody: those of services, and of the people of assertion issuers. */
+function providerContext({ options, provider, brokered }: EndpointParts): ProviderSignInContext | undefined {
+  const { broker, records, publicUrl, log } = options;
+  if (broker === undefined || brokered === undefined) return undefined;
+  const services = new Set(options.clients.map(({ clientId }) => clientId));
+  const prefixes = (options.assertionIssuers ?? []).map(({ alias }) => `${alias}:`);
+  return {
+    library: provider,
+    broker,
+    people: brokered,
+    attempts: { records, sealer: broker.sealer },
+    publicUrl,
+    isReserved: (subject) => services.has(subject) || prefixes.some((prefix) => subject.startsWith(prefix)),
+    log,
   };
 }
 

@@ -3,6 +3,7 @@ import { errors } from "oidc-provider";
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import { limits } from "../model/limits.ts";
 import { StoreUnavailable, type RecordKey } from "../model/records.ts";
+import type { ClientDocuments } from "./client-documents.ts";
 import { protectSecret } from "./client-secret.ts";
 import type { GrantRecords } from "./port.ts";
 
@@ -10,6 +11,8 @@ export interface AdapterContext {
   readonly records: GrantRecords;
   readonly now: () => number;
   readonly refreshGraceMs: number;
+  /** Clients that are found at their URL instead of in the store; undefined where none are. */
+  readonly documents?: ClientDocuments | undefined;
 }
 
 /** The records belong to the gateway's own issuer; whose tenant its users are is said where tokens are verified. */
@@ -51,6 +54,10 @@ interface Write {
 async function upsert(model: string, { records }: AdapterContext, { id, payload, expiresIn }: Write): Promise<void> {
   const ttlMs = expiresIn === undefined ? limits.oauthRegistrationUnusedMs : expiresIn * 1_000 + afterlifeMs;
   const digest = digestOf(id);
+  if (model === "ReplayDetection") {
+    await noteOnce(records, digest, ttlMs);
+    return;
+  }
   await countStrangers(model, records, { digest, ttlMs });
   await records.set(recordKey(model, digest), JSON.stringify(stored(model, payload)), ttlMs);
   if (model === "Session" && payload.uid !== undefined) {
@@ -62,6 +69,12 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
   if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined) {
     await records.touch(recordKey("Client", digestOf(payload.clientId)), limits.oauthRegistrationIdleMs);
   }
+}
+
+/** The library looks first and writes then, which lets a client assertion through twice when it comes twice at once. */
+async function noteOnce(records: GrantRecords, digest: string, ttlMs: number): Promise<void> {
+  if (await records.setIfAbsent(recordKey("ReplayDetection", digest), "{}", ttlMs)) return;
+  throw new errors.InvalidClientAuth("client assertion tokens must only be used once");
 }
 
 /** What anybody can have written without signing in, and how many such records may live at once. */
@@ -89,6 +102,8 @@ async function countStrangers(
 }
 
 async function find(model: string, context: AdapterContext, id: string): Promise<AdapterPayload | undefined> {
+  const described = model === "Client" ? await context.documents?.find(id) : undefined;
+  if (described !== undefined) return described;
   const digest = digestOf(id);
   const payload = await readPayload(context.records, recordKey(model, digest));
   if (payload === undefined || model === "Client") return payload;

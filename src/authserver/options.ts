@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonWebKey } from "node:crypto";
 import type { Fact } from "../model/refusal.ts";
-import type { GrantRecords } from "./port.ts";
+import type { PasswordAnswer, PasswordAttempt } from "./password-sign-in.ts";
+import type { AssertionIssuer } from "./assertion-issuer.ts";
+import type { ScopesByGroup } from "./permitted-scopes.ts";
+import type { GrantRecords, GuardedFetch, ProviderSignIn, Sealer } from "./port.ts";
 
 /** A virtual server as a protected resource (RFC 8707). Tokens carry `uri` as their one audience. */
 export interface ProtectedResource {
@@ -24,23 +27,58 @@ export interface DemoUser {
   readonly groups: readonly string[];
   /** Shown on the consent page. */
   readonly name: string;
+  /** The most that tokens for this user carry, besides the scopes of the user's groups. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
-/** A client known before it ever comes, with a secret: services, and applications that do not register themselves. */
+/** RFC 7523 §2.1, here with an identity assertion of the company's provider. */
+export const jwtBearerGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+export type GrantType = "authorization_code" | "refresh_token" | "client_credentials" | typeof jwtBearerGrant;
+
+/**
+ * A client known before it ever comes: services, and applications that do not register themselves. It proves itself
+ * with its secret or with its key (`private_key_jwt`, RFC 7523 §2.2); with neither it is public, and only people
+ * use it.
+ */
 export interface RegisteredClient {
   readonly clientId: string;
-  readonly clientSecret: string;
-  readonly grantTypes: readonly ("authorization_code" | "refresh_token" | "client_credentials")[];
-  /** The most that this client is given, at whichever server. */
-  readonly scopes: readonly string[];
+  /** Shown on the consent page; absent: the `clientId`. */
+  readonly name?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  /** Public keys. */
+  readonly jwks?: { readonly keys: readonly JsonWebKey[] } | undefined;
+  readonly grantTypes: readonly GrantType[];
+  /** The most that this client is given, at whichever server; undefined: whatever a server supports. */
+  readonly scopes: readonly string[] | undefined;
   readonly redirectUris?: readonly string[];
+}
+
+/** The company's OpenID provider, at which people sign in instead of here. */
+export interface Broker {
+  /** Its issuer identifier: identity assertions of the same issuer are about the same people. */
+  readonly issuer: string;
+  readonly provider: ProviderSignIn;
+  readonly sealer: Sealer;
+  /** How long a sign-in or its last confirmation by the provider vouches for somebody. */
+  readonly regrantSeconds: number;
 }
 
 export interface AuthServerOptions {
   /** The gateway's origin; it is the issuer identifier, without a path or a trailing slash. */
   readonly publicUrl: string;
   readonly resources: readonly ProtectedResource[];
+  /** Nobody of them signs in while there is a `broker`. */
   readonly users: readonly DemoUser[];
+  readonly broker?: Broker | undefined;
+  /** Whether somebody is on the deny list: they get no token, whatever they were granted. Default: nobody is. */
+  readonly isDenied?: ((subject: string) => Promise<boolean>) | undefined;
+  /** Confines people by their groups; undefined: only users that are confined themselves are. */
+  readonly scopesByGroup?: ScopesByGroup | undefined;
+  /** Whose identity assertions are taken (ID-JAG). */
+  readonly assertionIssuers?: readonly AssertionIssuer[] | undefined;
+  /** Reaches public addresses alone. Without it no client is found at its URL, and no key set either. */
+  readonly fetchPublic?: GuardedFetch | undefined;
   readonly clients: readonly RegisteredClient[];
   /** Private-use URI schemes (RFC 8252 §7.1) accepted in redirect URIs besides those of well-known clients. */
   readonly redirectSchemes: readonly string[];
@@ -70,4 +108,10 @@ export interface AuthServer {
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
   /** The verification keys, for the gateway's own token verifier. */
   publicKeys(): { keys: JsonWebKey[] };
+  /** Checks a password for a page outside of this room, with the same count of attempts as this room's own pages. */
+  signIn(attempt: PasswordAttempt): Promise<PasswordAnswer>;
+  /** What a registered client calls itself; undefined where nobody or nothing of that name is registered. */
+  clientName(clientId: string): Promise<string | undefined>;
+  /** The ID token that the company's provider gave for somebody, while it is good; undefined where none is kept. */
+  idTokenOf(subject: string): Promise<string | undefined>;
 }

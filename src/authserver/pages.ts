@@ -1,14 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { html } from "./html.ts";
-import type { Html } from "./html.ts";
+import { html } from "../web/html.ts";
+import type { Html } from "../web/html.ts";
+import { renderPage } from "../web/page.ts";
+import type { Page } from "../web/page.ts";
 import type { RedirectTarget } from "./redirects.ts";
-import { pageStyle } from "./page-style.ts";
-
-/** A page as it goes out: no script, no frame, nothing loaded, styles by nonce. */
-export interface Page {
-  readonly markup: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /** What every form of ours carries. */
 export interface FormContext {
@@ -26,8 +20,11 @@ export interface SignInForm extends FormContext {
 
 export interface ConsentForm extends FormContext {
   readonly userName: string;
-  /** Whether the client registered itself, and so chose its own name. */
-  readonly selfRegistered: boolean;
+  /** Who says what the client is called. */
+  readonly origin:
+    | { readonly kind: "configured" }
+    | { readonly kind: "itself" }
+    | { readonly kind: "document"; readonly host: string };
   readonly access: readonly { readonly resource: string; readonly scopes: readonly string[] }[];
 }
 
@@ -63,9 +60,6 @@ export function signInPage(form: SignInForm): Page {
 }
 
 export function consentPage(form: ConsentForm): Page {
-  const caution = form.selfRegistered
-    ? html`<p class="caution">This application chose its own name. Go on only if you started this sign-in yourself.</p>`
-    : html``;
   return render(
     "Allow access",
     form.target,
@@ -73,7 +67,7 @@ export function consentPage(form: ConsentForm): Page {
       <p><strong>${form.clientName}</strong> asks to act for you, ${form.userName}.</p>
       ${form.access.map(accessList)}
       <p>Afterwards you return to <strong>${form.target.label}</strong>.</p>
-      ${caution}
+      ${caution(form.origin)}
       <form method="post" action="${form.action}">
         <input type="hidden" name="token" value="${form.token}" />
         <div class="choices">
@@ -84,16 +78,14 @@ export function consentPage(form: ConsentForm): Page {
   );
 }
 
-/** A page that only says something: an error, or that a sign-in cannot be continued. */
-export function messagePage(title: string, message: string, detail?: string): Page {
-  const small = detail === undefined ? html`` : html`<p class="detail">${detail}</p>`;
-  return render(
-    title,
-    undefined,
-    html`<h1>${title}</h1>
-      <p>${message}</p>
-      ${small}`,
-  );
+/** A name that nobody vouches for is no reason to go on; the host of its document says a little more. */
+function caution(origin: ConsentForm["origin"]): Html {
+  if (origin.kind === "configured") return html``;
+  const said =
+    origin.kind === "itself"
+      ? html`This application chose its own name.`
+      : html`<strong>${origin.host}</strong> says that this is what the application is called.`;
+  return html`<p class="caution">${said} Go on only if you started this sign-in yourself.</p>`;
 }
 
 function accessList({ resource, scopes }: ConsentForm["access"][number]): Html {
@@ -103,39 +95,6 @@ function accessList({ resource, scopes }: ConsentForm["access"][number]): Html {
     </ul>`;
 }
 
-function render(title: string, target: RedirectTarget | undefined, content: Html): Page {
-  const nonce = randomBytes(16).toString("base64url");
-  const { markup } = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>${title}</title>
-        <style nonce="${nonce}">
-          ${{ markup: pageStyle }}
-        </style>
-      </head>
-      <body>
-        <main>${content}</main>
-      </body>
-    </html> `;
-  return { markup, headers: pageHeaders(nonce, target) };
-}
-
-function pageHeaders(nonce: string, target: RedirectTarget | undefined): Record<string, string> {
-  const formAction = target === undefined ? "'none'" : `'self' ${target.formAction}`;
-  const policy = [
-    "default-src 'none'",
-    `style-src 'nonce-${nonce}'`,
-    `form-action ${formAction}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ];
-  return {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": policy.join("; "),
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-  };
+function render(title: string, target: RedirectTarget, content: Html): Page {
+  return renderPage({ title, content, formAction: ["'self'", target.formAction] });
 }

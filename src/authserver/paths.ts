@@ -8,10 +8,12 @@ export const paths = {
   keys: "/oauth/jwks",
   revoke: "/oauth/revoke",
   interaction: "/oauth/interaction",
+  /** Where the company's provider sends browsers back to. */
+  callback: "/oauth/callback",
 } as const;
 
 export type Place =
-  | { readonly kind: "metadata" | "keys" | "authorize" | "resume" | "token" | "register" | "revoke" }
+  | { readonly kind: "metadata" | "keys" | "authorize" | "resume" | "token" | "register" | "revoke" | "callback" }
   | { readonly kind: "interaction"; readonly uid: string }
   | { readonly kind: "nowhere" };
 
@@ -21,6 +23,7 @@ const fixedPlaces: ReadonlyMap<string, Place> = new Map<string, Place>([
   [paths.register, { kind: "register" }],
   [paths.keys, { kind: "keys" }],
   [paths.revoke, { kind: "revoke" }],
+  [paths.callback, { kind: "callback" }],
 ]);
 
 const wellKnown =

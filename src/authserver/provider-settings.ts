@@ -1,34 +1,51 @@
 import { errors, interactionPolicy } from "oidc-provider";
+import type Provider from "oidc-provider";
 import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-provider";
 import { limits } from "../model/limits.ts";
+import { accountOf, personIn } from "./account.ts";
+import type { ClientDocuments } from "./client-documents.ts";
 import { createGrantAdapter } from "./grant-adapter.ts";
 import type { AuthServerOptions, RegisteredClient } from "./options.ts";
-import { messagePage } from "./pages.ts";
+import { messagePage } from "../web/page.ts";
 import { paths } from "./paths.ts";
+import type { People, Person } from "./people.ts";
 import { isNativeRedirect } from "./redirects.ts";
+import { resourceServerInfo } from "./resource-server.ts";
 import { findResource, scopesOffered } from "./resources.ts";
 import type { SigningKeys } from "./signing-keys.ts";
+
+export interface ProviderParts {
+  readonly options: AuthServerOptions;
+  readonly signing: SigningKeys;
+  readonly people: People;
+  readonly documents: ClientDocuments | undefined;
+}
+
+/** Signatures with which clients prove themselves: none is symmetric, so nobody else can make one. */
+export const clientSigningAlgorithms = ["ES256", "RS256", "PS256", "EdDSA"] as const;
 
 /**
  * The library's configuration: everything not offered is switched off by name, so that an update
  * which changes a default changes nothing here.
  */
-export function providerSettings(options: AuthServerOptions, signing: SigningKeys): Configuration {
+export function providerSettings(parts: ProviderParts): Configuration {
+  const { options, signing } = parts;
   const adapterContext = {
     records: options.records,
     now: options.now ?? Date.now,
     refreshGraceMs: limits.oauthRefreshGraceMs,
+    documents: parts.documents,
   };
   return {
     adapter: (model) => createGrantAdapter(model, adapterContext),
     clients: options.clients.map(clientMetadata),
-    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
     clientDefaults: { id_token_signed_response_alg: signing.alg, grant_types: ["authorization_code", "refresh_token"] },
-    enabledJWA: { idTokenSigningAlgValues: [signing.alg] },
+    enabledJWA: { idTokenSigningAlgValues: [signing.alg], clientAuthSigningAlgValues: clientSigningAlgorithms },
     jwks: { keys: signing.keys.map((key) => ({ ...key })) },
     cookies: cookieSettings(options),
     routes: routeSettings(),
-    features: featureSettings(options, signing),
+    features: featureSettings(parts),
     // RFC 9700 §2.1.1: PKCE for every client; the library knows no other method than S256.
     pkce: { required: () => true },
     responseTypes: ["code"],
@@ -36,24 +53,33 @@ export function providerSettings(options: AuthServerOptions, signing: SigningKey
     allowOmittingSingleRegisteredRedirectUri: false,
     // These endpoints look at no cookie, so the origin of a script says nothing about who is behind it.
     clientBasedCORS: () => true,
-    // The library dials nobody: documents, sector identifiers and remote key sets are all switched off.
-    fetch: () => Promise.reject(new Error("the authorization server fetches nothing")),
+    fetch: (url) => fetchKeys(options, url),
     ...tokenSettings(options),
-    ...interactionSettings(options),
+    ...interactionSettings(parts.people),
   };
 }
 
-function featureSettings(options: AuthServerOptions, signing: SigningKeys): NonNullable<Configuration["features"]> {
+/** The library dials for one thing alone: the key set that a client's metadata document names. */
+function fetchKeys({ fetchPublic }: AuthServerOptions, url: string | URL | Request): Promise<Response> {
+  const target = url instanceof Request ? url.url : String(url);
+  if (fetchPublic === undefined || !target.startsWith("https://")) {
+    return Promise.reject(new Error("the authorization server fetches nothing from there"));
+  }
+  return fetchPublic(target, { headers: { accept: "application/json" } });
+}
+
+function featureSettings(parts: ProviderParts): NonNullable<Configuration["features"]> {
   const off = { enabled: false } as const;
   return {
     clientCredentials: { enabled: true },
     registration: { enabled: true, initialAccessToken: false, issueRegistrationAccessToken: false },
     // RFC 7009 §2.1: a token is revoked for the client it was issued to.
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-    resourceIndicators: resourceSettings(options, signing),
+    resourceIndicators: resourceSettings(parts),
     backchannelLogout: off,
     ciba: { enabled: false, deliveryModes: ["poll"] },
     claimsParameter: off,
+    // Metadata documents are read here, by `client-documents.ts`.
     clientIdMetadataDocument: off,
     devInteractions: off,
     deviceFlow: off,
@@ -74,11 +100,12 @@ function featureSettings(options: AuthServerOptions, signing: SigningKeys): NonN
   };
 }
 
-/** RFC 8707: each token is for one server, and its scopes are those this client can have there. */
-function resourceSettings(
-  options: AuthServerOptions,
-  signing: SigningKeys,
-): NonNullable<NonNullable<Configuration["features"]>["resourceIndicators"]> {
+/** RFC 8707: each token is for one server, and its scopes are those this client and this person can have there. */
+function resourceSettings({
+  options,
+  signing,
+  people,
+}: ProviderParts): NonNullable<NonNullable<Configuration["features"]>["resourceIndicators"]> {
   return {
     enabled: true,
     // Requests are prepared, so one without a resource is a client of several servers; and no grant holds two.
@@ -86,19 +113,22 @@ function resourceSettings(
       throw new errors.InvalidTarget();
     },
     useGrantedResource: () => true,
-    getResourceServerInfo: (_ctx, indicator, client) => {
+    getResourceServerInfo: async (ctx, indicator, client) => {
       const resource = findResource(options.resources, indicator);
       if (resource === undefined) throw new errors.InvalidTarget();
       const allowed = options.clients.find(({ clientId }) => clientId === client.clientId)?.scopes;
-      return {
-        scope: scopesOffered(resource, allowed).join(" "),
-        audience: resource.uri,
-        accessTokenFormat: "jwt",
-        accessTokenTTL: options.accessTokenSeconds,
-        jwt: { sign: { alg: signing.alg, kid: signing.kid } },
-      };
+      const person = await personAsking(ctx, people);
+      return resourceServerInfo(scopesOffered(resource, allowed, person?.scopes), resource, { options, signing });
     },
   };
+}
+
+/** At the authorize endpoint the library asks about servers before it has looked up who signed in. */
+async function personAsking(ctx: KoaContextWithOIDC, people: People): Promise<Person | undefined> {
+  const found = personIn(ctx);
+  if (found !== undefined) return found;
+  const signedIn = ctx.oidc.session?.accountId;
+  return signedIn === undefined ? undefined : people.find(signedIn);
 }
 
 function tokenSettings(options: AuthServerOptions): Configuration {
@@ -116,10 +146,9 @@ function tokenSettings(options: AuthServerOptions): Configuration {
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
     expiresWithSession: () => false,
-    extraTokenClaims: (_ctx, token) => {
-      if (token.kind !== "AccessToken") return undefined;
-      const user = options.users.find(({ subject }) => subject === token.accountId);
-      return user === undefined ? undefined : { groups: [...user.groups] };
+    extraTokenClaims: (ctx, token) => {
+      const person = token.kind === "AccessToken" ? personIn(ctx) : undefined;
+      return person === undefined ? undefined : { groups: [...person.groups] };
     },
   };
 }
@@ -130,7 +159,7 @@ function remainingLife(ctx: KoaContextWithOIDC): number | undefined {
   return rotated === undefined ? undefined : Math.max(rotated.remainingTTL, 1);
 }
 
-function interactionSettings(options: AuthServerOptions): Configuration {
+function interactionSettings(people: People): Configuration {
   const policy = interactionPolicy.base();
   const accountGone = new interactionPolicy.Check(
     "account_gone",
@@ -140,9 +169,12 @@ function interactionSettings(options: AuthServerOptions): Configuration {
   policy.get("login")?.checks.add(accountGone);
   return {
     interactions: { policy, url: (_ctx, interaction) => `${paths.interaction}/${interaction.uid}` },
-    findAccount: (_ctx, subject) => {
-      const known = options.users.some((user) => user.subject === subject);
-      return known ? { accountId: subject, claims: () => ({ sub: subject }) } : undefined;
+    // With a code or a refresh token somebody asks for tokens, and whoever vouches for the person is asked first.
+    findAccount: async (ctx, subject, source) => {
+      const person = source === undefined ? await people.find(subject) : await people.findAnew(subject);
+      if (person !== undefined) return accountOf(person);
+      if (source !== undefined) await endGrant(ctx.oidc.provider, source.grantId);
+      return undefined;
     },
     // A grant is for one sign-in: consent is never remembered, so no client rides on another's answer,
     // and a replayed token ends this grant alone.
@@ -162,17 +194,32 @@ function interactionSettings(options: AuthServerOptions): Configuration {
   };
 }
 
+/** Whoever is gone does not find the old sign-in again on coming back. */
+async function endGrant(provider: Provider, grantId: string | undefined): Promise<void> {
+  if (grantId === undefined) return;
+  await provider.RefreshToken.revokeByGrantId(grantId);
+  await (await provider.Grant.find(grantId))?.destroy();
+}
+
 function clientMetadata(client: RegisteredClient): ClientMetadata {
   const redirectUris = client.redirectUris ?? [];
   return {
     client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...(client.name === undefined ? {} : { client_name: client.name }),
+    ...clientProof(client),
     grant_types: [...client.grantTypes],
     response_types: client.grantTypes.includes("authorization_code") ? ["code"] : [],
     redirect_uris: [...redirectUris],
     application_type: redirectUris.some(isNativeRedirect) ? "native" : "web",
-    token_endpoint_auth_method: "client_secret_basic",
   };
+}
+
+function clientProof({ clientSecret, jwks }: RegisteredClient): Partial<ClientMetadata> {
+  if (jwks !== undefined) {
+    return { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: jwks.keys.map((key) => ({ ...key })) } };
+  }
+  if (clientSecret === undefined) return { token_endpoint_auth_method: "none" };
+  return { client_secret: clientSecret, token_endpoint_auth_method: "client_secret_basic" };
 }
 
 /** Host prefixes bind a cookie to this origin (RFC 6265bis §4.1.3); browsers refuse them without TLS. */

@@ -2,20 +2,22 @@ import type { Client, KoaContextWithOIDC } from "oidc-provider";
 import Provider from "oidc-provider";
 import { StoreUnavailable } from "../model/records.ts";
 import { isSecret } from "./client-secret.ts";
+import { offerAssertionGrant } from "./assertion-grant.ts";
 import type { AuthServerOptions } from "./options.ts";
 import { paths } from "./paths.ts";
-import { providerSettings } from "./provider-settings.ts";
+import { providerSettings, type ProviderParts } from "./provider-settings.ts";
 import { isRegisteredRedirect } from "./redirects.ts";
 import { registrationAnswer } from "./registration.ts";
-import type { SigningKeys } from "./signing-keys.ts";
 
 /** The library, set up and corrected where its behaviour is not ours. */
-export function createProvider(options: AuthServerOptions, signing: SigningKeys): Provider {
-  const provider = new Provider(options.publicUrl, providerSettings(options, signing));
+export function createProvider(parts: ProviderParts): Provider {
+  const { options } = parts;
+  const provider = new Provider(options.publicUrl, providerSettings(parts));
   // The forwarded headers it reads are those that `requestForLibrary` writes.
   provider.proxy = true;
   correctClients(provider);
   guardAnswers(provider, options);
+  offerAssertionGrant(provider, options, parts.signing);
   return provider;
 }
 
@@ -39,6 +41,7 @@ function guardAnswers(provider: Provider, { log }: AuthServerOptions): void {
       log("authserver.fault", { path: ctx.path.slice(0, 64), fault: error instanceof Error ? error.name : "unknown" });
       answerFault(ctx, error);
     }
+    if (ctx.path === paths.token && isPassing(ctx.body)) answerPassing(ctx);
     if (ctx.path === paths.register && ctx.status === 201) {
       const scope = ctx.query["scope"];
       ctx.body = registrationAnswer(ctx.body, typeof scope === "string" ? scope : undefined);
@@ -50,6 +53,16 @@ function guardAnswers(provider: Provider, { log }: AuthServerOptions): void {
     if (error instanceof StoreUnavailable && ctx.method === "POST") answerFault(ctx, error);
     else if (error instanceof StoreUnavailable) ctx.status = 503;
   });
+}
+
+/** The library answers every error of a token request with 400, which clients take for their own fault. */
+function isPassing(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "error" in body && body.error === "temporarily_unavailable";
+}
+
+function answerPassing(ctx: Pick<KoaContextWithOIDC, "status" | "set">): void {
+  ctx.status = 503;
+  ctx.set("retry-after", "1");
 }
 
 function answerFault(ctx: Pick<KoaContextWithOIDC, "status" | "body" | "set">, error: unknown): void {

@@ -24,10 +24,16 @@ export function findResource(
   return resources.find((resource) => indicator === resource.uri || indicator === `${resource.uri}/`);
 }
 
-/** Every scope that tokens for this resource can carry, within `allowed` when the client is confined to some. */
-export function scopesOffered(resource: ProtectedResource, allowed?: readonly string[]): readonly string[] {
+/**
+ * Every scope that tokens for this resource can carry, within each of the confinements: of the client, of the
+ * person, of an assertion. An undefined one confines nothing.
+ */
+export function scopesOffered(
+  resource: ProtectedResource,
+  ...confinements: readonly (readonly string[] | undefined)[]
+): readonly string[] {
   const known = [...new Set([...resource.scopes, ...resource.minimalScopes])];
-  const offered = allowed === undefined ? known : known.filter((scope) => allowed.includes(scope));
+  const offered = known.filter((scope) => confinements.every((allowed) => allowed?.includes(scope) !== false));
   return [...offered, fallbackScope];
 }
 
@@ -43,7 +49,7 @@ export function scopesAsked(resource: ProtectedResource, requested: string | nul
 export function scopesAskedByService(
   resource: ProtectedResource,
   requested: string | null,
-  allowed: readonly string[],
+  allowed: readonly string[] | undefined,
 ): string {
   const offered = scopesOffered(resource, allowed);
   const everything = offered.filter((scope) => scope !== fallbackScope);

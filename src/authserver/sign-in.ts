@@ -1,40 +1,37 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { errors } from "oidc-provider";
 import type Provider from "oidc-provider";
-import type { Client, Interaction, InteractionResults } from "oidc-provider";
+import type { Client, Interaction } from "oidc-provider";
 import { limits } from "../model/limits.ts";
-import { sendRedirect } from "./answer.ts";
-import { countSignIn } from "./attempts.ts";
-import type { AuthServerOptions, DemoUser, LogEvent, RegisteredClient } from "./options.ts";
-import { consentPage, messagePage, signInPage } from "./pages.ts";
-import type { FormContext, Page } from "./pages.ts";
+import { sendPage } from "../web/page.ts";
+import { isDocumentClientId } from "./client-document.ts";
+import { findInteraction, finishInteraction, leaveOtherSession, lostPage } from "./interaction.ts";
+import type { PageRequest } from "./interaction.ts";
+import type { AuthServerOptions, LogEvent, RegisteredClient } from "./options.ts";
+import { consentPage, signInPage } from "./pages.ts";
+import type { ConsentForm, FormContext } from "./pages.ts";
+import { signInWithPassword } from "./password-sign-in.ts";
 import type { CheckPassword } from "./passwords.ts";
 import { paths } from "./paths.ts";
+import type { People } from "./people.ts";
 import type { GrantRecords } from "./port.ts";
 import { redirectTarget } from "./redirects.ts";
 
 export interface SignInContext {
   readonly provider: Provider;
   readonly publicUrl: string;
-  readonly users: readonly DemoUser[];
+  readonly people: People;
   readonly clients: readonly RegisteredClient[];
   readonly records: GrantRecords;
   readonly checkPassword: CheckPassword;
+  /** Sends the browser to the company's provider; undefined where people sign in here, with passwords. */
+  readonly goToProvider: ((request: PageRequest, loginHint: string | undefined) => Promise<void>) | undefined;
   /** Signs the token that each form carries. */
   readonly formKey: string;
   readonly log: LogEvent;
 }
 
-/** One request to a page of ours. `req` is the copy made for the library, which reads its cookies. */
-export interface PageRequest {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly uid: string;
-}
-
 /** The part of the options that the pages need, so that `create.ts` passes it on whole. */
-export type SignInOptions = Pick<AuthServerOptions, "publicUrl" | "users" | "clients" | "records" | "log">;
+export type SignInOptions = Pick<AuthServerOptions, "publicUrl" | "clients" | "records" | "log">;
 
 interface Ongoing {
   readonly interaction: Interaction;
@@ -45,8 +42,16 @@ interface Ongoing {
 /** The sign-in or consent page of an authorization under way in this browser. */
 export async function showInteraction(context: SignInContext, request: PageRequest): Promise<void> {
   const ongoing = await findOngoing(context, request);
-  if (ongoing === undefined) sendPage(request.res, 403, lostPage());
-  else sendPage(request.res, 200, pageFor(context, ongoing, undefined));
+  if (ongoing === undefined) {
+    sendPage(request.res, 403, lostPage());
+  } else if (ongoing.interaction.prompt.name !== "login") {
+    await showConsent(context, request, ongoing);
+  } else if (context.goToProvider !== undefined) {
+    await context.goToProvider(request, loginHint(ongoing.interaction));
+  } else {
+    const username = loginHint(ongoing.interaction) ?? "";
+    sendPage(request.res, 200, signInPage({ ...ongoing.form, username, problem: undefined }));
+  }
 }
 
 /**
@@ -64,11 +69,13 @@ export async function submitInteraction(
     context.log("authserver.form-refused", { known: ongoing !== undefined });
     sendPage(request.res, 403, lostPage());
   } else if (fields.get("action") !== "go") {
-    await finish(ongoing, request.res, { error: "access_denied", error_description: "The user declined." });
-  } else if (ongoing.interaction.prompt.name === "login") {
-    await signIn(context, request, ongoing, fields);
-  } else {
+    await deny(ongoing, request, "The user declined.");
+  } else if (ongoing.interaction.prompt.name !== "login") {
     await consent(context, request, ongoing);
+  } else if (context.goToProvider !== undefined) {
+    sendPage(request.res, 403, lostPage());
+  } else {
+    await signIn(context, request, ongoing, fields);
   }
 }
 
@@ -79,47 +86,47 @@ async function signIn(
   fields: URLSearchParams,
 ): Promise<void> {
   const username = fields.get("username") ?? "";
+  const password = fields.get("password") ?? "";
   const address = request.req.socket.remoteAddress ?? "";
-  const attempt = await countSignIn(context.records, { username, address });
+  const answer = await signInWithPassword(context, { username, password, address });
   const retry = (status: number, problem: string): void => {
     sendPage(request.res, status, signInPage({ ...ongoing.form, username, problem }));
   };
-  if (attempt === undefined) {
+  if (answer.kind === "limited") {
     context.log("authserver.sign-in-limited", { address });
     request.res.setHeader("retry-after", Math.ceil(limits.oauthSignInWindowMs / 1_000));
     retry(429, "There were too many attempts. Wait a quarter of an hour and try again.");
-    return;
-  }
-  const user = await context.checkPassword(username, fields.get("password") ?? "");
-  if (user === "busy") {
-    await attempt.forget();
+  } else if (answer.kind === "busy") {
     request.res.setHeader("retry-after", 1);
     retry(503, "Many people are signing in right now. Try again in a moment.");
-  } else if (user === undefined) {
+  } else if (answer.kind === "wrong") {
     context.log("authserver.sign-in-failed", { address });
     retry(403, "The user name or the password is wrong.");
   } else {
-    await attempt.forget();
-    context.log("authserver.signed-in", { subject: user.subject, clientId: ongoing.client.clientId });
-    await leaveOtherSession(context, request, ongoing.interaction, user);
-    await finish(ongoing, request.res, { login: { accountId: user.subject, remember: false } });
+    const { subject } = answer.user;
+    context.log("authserver.signed-in", { subject, clientId: ongoing.client.clientId });
+    await leaveOtherSession(context.provider, request, { interaction: ongoing.interaction, subject });
+    await finishInteraction(ongoing.interaction, request.res, { login: { accountId: subject, remember: false } });
   }
 }
 
-/**
- * Ends the browser's session when somebody else signs in over it. Left to itself the library would
- * answer with a self-submitting page of its own here.
- */
-async function leaveOtherSession(
-  { provider }: SignInContext,
-  { req, res }: PageRequest,
-  interaction: Interaction,
-  user: DemoUser,
-): Promise<void> {
-  const session = await provider.Session.get(provider.createContext(req, res));
-  if (session.accountId === undefined || session.accountId === user.subject) return;
-  await session.destroy();
-  interaction.session = undefined;
+/** What the library found missing is already what this person may have; with nothing left there is nothing to ask. */
+async function showConsent(context: SignInContext, request: PageRequest, ongoing: Ongoing): Promise<void> {
+  const { interaction, client, form } = ongoing;
+  const person = await context.people.find(interaction.session?.accountId ?? "");
+  const access = accessAsked(interaction);
+  if (access.length === 0) {
+    context.log("authserver.nothing-permitted", { clientId: client.clientId, known: person !== undefined });
+    await deny(ongoing, request, "None of the requested scopes is permitted to this person.");
+    return;
+  }
+  const page = consentPage({
+    ...form,
+    userName: person?.name ?? "",
+    origin: originOf(client, context.clients),
+    access,
+  });
+  sendPage(request.res, 200, page);
 }
 
 async function consent(context: SignInContext, { res }: PageRequest, ongoing: Ongoing): Promise<void> {
@@ -133,53 +140,35 @@ async function consent(context: SignInContext, { res }: PageRequest, ongoing: On
   for (const { resource, scopes } of accessAsked(interaction)) grant.addResourceScope(resource, scopes.join(" "));
   const grantId = await grant.save();
   context.log("authserver.consented", { subject: accountId, clientId: client.clientId });
-  await finish(ongoing, res, { ...interaction.lastSubmission, consent: { grantId } });
+  await finishInteraction(interaction, res, { ...interaction.lastSubmission, consent: { grantId } });
 }
 
-async function finish({ interaction }: Ongoing, res: ServerResponse, result: InteractionResults): Promise<void> {
-  interaction.result = result;
-  await interaction.persist();
-  sendRedirect(res, interaction.returnTo);
+function deny({ interaction }: Ongoing, { res }: PageRequest, description: string): Promise<void> {
+  return finishInteraction(interaction, res, { error: "access_denied", error_description: description });
 }
 
-async function findOngoing(context: SignInContext, { req, res, uid }: PageRequest): Promise<Ongoing | undefined> {
-  const interaction = await findInteraction(context.provider, req, res);
-  if (interaction?.uid !== uid) return undefined;
+async function findOngoing(context: SignInContext, request: PageRequest): Promise<Ongoing | undefined> {
+  const interaction = await findInteraction(context.provider, request);
+  if (interaction?.uid !== request.uid) return undefined;
   const { client_id: clientId, redirect_uri: redirectUri } = interaction.params;
   if (typeof clientId !== "string" || typeof redirectUri !== "string") return undefined;
   const client = await context.provider.Client.find(clientId);
   const target = redirectTarget(redirectUri);
   if (client === undefined || target === undefined) return undefined;
-  const action = `${paths.interaction}/${uid}`;
+  const action = `${paths.interaction}/${request.uid}`;
   const token = formToken(context.formKey, interaction);
   return { interaction, client, form: { action, token, target, clientName: client.clientName ?? client.clientId } };
 }
 
-async function findInteraction(
-  provider: Provider,
-  req: IncomingMessage,
-  res: ServerResponse,
-): Promise<Interaction | undefined> {
-  try {
-    return await provider.interactionDetails(req, res);
-  } catch (error) {
-    if (error instanceof errors.SessionNotFound) return undefined;
-    throw error;
-  }
+/** Who says what the client is called: its operator's configuration, a document at some host, or the client itself. */
+function originOf({ clientId }: Client, registered: readonly RegisteredClient[]): ConsentForm["origin"] {
+  if (registered.some((known) => known.clientId === clientId)) return { kind: "configured" };
+  return isDocumentClientId(clientId) ? { kind: "document", host: new URL(clientId).host } : { kind: "itself" };
 }
 
-function pageFor(context: SignInContext, { interaction, client, form }: Ongoing, problem: string | undefined): Page {
-  if (interaction.prompt.name === "login") {
-    const hint = interaction.params["login_hint"];
-    return signInPage({ ...form, username: typeof hint === "string" ? hint : "", problem });
-  }
-  const user = context.users.find(({ subject }) => subject === interaction.session?.accountId);
-  return consentPage({
-    ...form,
-    userName: user?.name ?? "",
-    selfRegistered: !context.clients.some(({ clientId }) => clientId === client.clientId),
-    access: accessAsked(interaction),
-  });
+function loginHint(interaction: Interaction): string | undefined {
+  const hint = interaction.params["login_hint"];
+  return typeof hint === "string" ? hint : undefined;
 }
 
 /** What the library found not yet granted: resource to scopes. */
@@ -199,17 +188,4 @@ function formToken(formKey: string, interaction: Interaction): string {
 function isToken(presented: string, expected: string): boolean {
   const [left, right] = [Buffer.from(presented), Buffer.from(expected)];
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
-}
-
-function lostPage(): Page {
-  return messagePage(
-    "This sign-in cannot be continued",
-    "It was begun in another browser, has expired, or is already finished. Start again from the application.",
-  );
-}
-
-export function sendPage(res: ServerResponse, status: number, page: Page): void {
-  res.statusCode = status;
-  for (const [name, value] of Object.entries(page.headers)) res.setHeader(name, value);
-  res.end(page.markup);
 }

@@ -1,3 +1,5 @@
+import { readOwnString } from "../model/json.ts";
+import { parseJson } from "../protocol/json/parse.ts";
 import type { ProtectedResource, RegisteredClient } from "./options.ts";
 import { knownScopes, resolveResource, scopesAskedByService } from "./resources.ts";
 
@@ -31,7 +33,8 @@ function prepareService(
   context: TokenContext,
 ): void {
   if (resource === undefined) return;
-  const clientId = prepared.get("client_id") ?? basicUser(context.authorization);
+  const assertion = prepared.get("client_assertion") ?? undefined;
+  const clientId = prepared.get("client_id") ?? basicUser(context.authorization) ?? assertedClient(assertion);
   const client = context.clients.find((known) => known.clientId === clientId);
   if (client === undefined) return;
   prepared.set("resource", resource.uri);
@@ -44,6 +47,12 @@ function basicUser(authorization: string | undefined): string | undefined {
   if (encoded === undefined) return undefined;
   const user = Buffer.from(encoded, "base64").toString("utf8").split(":")[0] ?? "";
   return [...new URLSearchParams(`user=${user}`).values()][0];
+}
+
+/** Whom a client assertion claims to be from (RFC 7523 §3); the library verifies it. */
+function assertedClient(assertion: string | undefined): string | undefined {
+  const parsed = parseJson(Buffer.from(assertion?.split(".")[1] ?? "", "base64url"));
+  return parsed.ok ? readOwnString(parsed.value, "sub") : undefined;
 }
 
 function setOrDelete(form: URLSearchParams, name: string, value: string): void {

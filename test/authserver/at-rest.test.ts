@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { JsonWebKey } from "node:crypto";
+import { createLocalJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthServer } from "../../src/authserver/create.ts";
 import type { AuthServer } from "../../src/authserver/create.ts";
@@ -9,12 +10,15 @@ import type { MemoryRecords } from "./memory-records.ts";
 import {
   ada,
   authorizationUrl,
+  decodeToken,
   exchange,
   obtainCode,
   optionsFor,
+  postForm,
   redirectUri,
   refresh,
   registerPublic,
+  robot,
   startHarness,
 } from "./harness.ts";
 import type { Harness } from "./harness.ts";
@@ -152,6 +156,38 @@ describe("the generated signing key", () => {
     expect(configured.server.publicKeys().keys).toHaveLength(2);
     expect(JSON.stringify(configured.server.publicKeys())).not.toMatch(/"(d|p|q|dp|dq|qi)"/);
     await configured.close();
+  });
+});
+
+describe("replacing a configured signing key", () => {
+  const made = (kid: string): JsonWebKey => ({
+    ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
+    kid,
+  });
+
+  it("refuses no token: the new key is published before it signs, and the old one verifies after it signed", async () => {
+    const [older, newer] = [made("older"), made("newer")];
+    const sets = [[older], [older, newer], [newer, older], [newer]];
+    const replicas = [];
+    for (const keys of sets) {
+      const jwks = { keys };
+      replicas.push(
+        await startHarness({ publicUrl: "http://localhost:1", secrets: { cookieKeys: ["k".repeat(16)], jwks } }),
+      );
+    }
+    const resource = "http://localhost:1/support/mcp";
+    const fields = { grant_type: "client_credentials", client_id: robot.clientId, client_secret: robot.clientSecret };
+    const signers: unknown[] = [];
+    for (const [at, replica] of replicas.entries()) {
+      const { body } = await postForm(replica, "/token", { ...fields, resource });
+      signers.push(decodeToken(body["access_token"]).header["kid"]);
+      // Whoever still runs the step before, and whoever already runs the next one, verifies it.
+      for (const near of replicas.slice(Math.max(at - 1, 0), at + 2)) {
+        await jwtVerify(String(body["access_token"]), createLocalJWKSet(near.server.publicKeys()));
+      }
+    }
+    expect(signers).toEqual(["older", "older", "newer", "newer"]);
+    for (const replica of replicas) await replica.close();
   });
 });
 

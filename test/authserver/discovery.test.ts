@@ -34,6 +34,8 @@ function getWithHeaders(path: string, headers: Record<string, string>): Promise<
   });
 }
 
+const authMethods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
+
 describe("authorization server metadata", () => {
   it.each(places)("is the same document at %s", async (place) => {
     expect(harness.server.handles(place)).toBe(true);
@@ -53,9 +55,12 @@ describe("authorization server metadata", () => {
       response_modes_supported: ["query"],
       grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
       code_challenge_methods_supported: ["S256"],
-      token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
-      revocation_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+      token_endpoint_auth_methods_supported: authMethods,
+      token_endpoint_auth_signing_alg_values_supported: ["ES256", "RS256", "PS256", "EdDSA"],
+      revocation_endpoint_auth_methods_supported: authMethods,
+      revocation_endpoint_auth_signing_alg_values_supported: ["ES256", "RS256", "PS256", "EdDSA"],
       authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: false,
     });
   });
 
