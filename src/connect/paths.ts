@@ -1,0 +1,41 @@
+/** Where the pages are; all below `publicUrl`. `/connect/{upstream}` is every other single segment. */
+export const paths = {
+  home: "/connect",
+  signIn: "/connect/sign-in",
+  signOut: "/connect/sign-out",
+  callback: "/connect/callback",
+  granted: "/connect/granted",
+  revoke: "/connect/revoke",
+} as const;
+
+type Page = keyof typeof paths;
+
+export type Place =
+  { readonly kind: Page } | { readonly kind: "upstream"; readonly upstream: string } | { readonly kind: "nowhere" };
+
+const kinds: readonly Page[] = ["home", "signIn", "signOut", "callback", "granted", "revoke"];
+const fixedPlaces: ReadonlyMap<string, Place> = new Map(kinds.map((kind) => [paths[kind], { kind }]));
+const name = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** What stands at `path`, or undefined when the path is not this room's. It does not know which upstreams there are. */
+export function findPlace(path: string): Place | undefined {
+  const fixed = fixedPlaces.get(path);
+  if (fixed !== undefined) return fixed;
+  if (!path.startsWith(`${paths.home}/`)) return undefined;
+  const upstream = path.slice(paths.home.length + 1);
+  return name.test(upstream) ? { kind: "upstream", upstream } : { kind: "nowhere" };
+}
+
+export function upstreamPath(upstream: string): string {
+  return `${paths.home}/${upstream}`;
+}
+
+/**
+ * `target` when it is a page of ours that somebody who signed in may be sent to, else the home page. Whatever a link
+ * or a form says, nobody is sent anywhere else.
+ */
+export function pageTarget(target: string | null): string {
+  const path = target?.split("?", 1)[0] ?? "";
+  const kind = findPlace(path)?.kind;
+  return target !== null && (kind === "home" || kind === "upstream") ? target : paths.home;
+}
