@@ -9,7 +9,7 @@ import type { LegacyGrant } from "./legacy-hop.ts";
 import { answerUpstream } from "./legacy-hop.ts";
 import type { Link } from "./link.ts";
 import type { Patience } from "./patience.ts";
-import type { AnswerAsked, AskedAnswer } from "./port.ts";
+import type { AnswerAsked, AskedAnswer, OnAccountOf } from "./port.ts";
 
 /** The requests that a legacy upstream sends to the client on one exchange or stream, each answered once. */
 export interface Asking {
@@ -28,6 +28,7 @@ export interface Asking {
 /** Where requests come from, and what is known of the session they come in. */
 export interface AskingSession {
   readonly grant: LegacyGrant;
+  readonly account: OnAccountOf;
   readonly patience: Patience;
 }
 
@@ -119,7 +120,7 @@ function settle({ open }: Desk, asked: Open): boolean {
 
 /** Its failure changes nothing for the exchange, but is seen. */
 function reply({ link, session }: Desk, id: RpcId, answer: AskedAnswer): void {
-  void seen(link, "answer", answerUpstream(link, session.grant, id, answer));
+  void seen(link, "answer", answerUpstream(link, session, id, answer));
 }
 
 /** For what is sent beside an exchange. */

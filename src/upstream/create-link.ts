@@ -24,6 +24,7 @@ export function createLink({ name, upstream, limits, now, random, log, nextId, c
   const pools = createPools({
     origin: url.origin,
     addresses,
+    tls: upstream.tls,
     connectTimeoutMs: timeouts.connectMs,
     idleConnectionMs: limits.upstreamIdleConnectionMs,
     headerBytesMax: limits.headerBytesMax,
@@ -32,13 +33,22 @@ export function createLink({ name, upstream, limits, now, random, log, nextId, c
       queueMax: upstream.queueMax ?? limits.upstreamQueueMax,
     },
     control: { connectionsMax: limits.upstreamControlConnectionsMax, queueMax: limits.upstreamQueueMax },
-    streams: { connectionsMax: limits.upstreamStreamsMax, queueMax: limits.upstreamQueueMax },
+    recovery: { connectionsMax: limits.upstreamRecoveryConnectionsMax, queueMax: limits.upstreamQueueMax },
+    streams: {
+      connectionsMax: limits.upstreamStreamsMax,
+      connectionsPerPrincipalMax: limits.upstreamStreamsPerPrincipalMax,
+      gatewayConnectionsMax: limits.upstreamOwnStreamsMax,
+      queueMax: limits.upstreamQueueMax,
+    },
   });
   return {
     upstream: name,
     path: url.pathname + url.search,
     pools,
-    credential: chooseCredential(upstream.credential ?? { type: "none" }, { now, limits, addresses }),
+    credential: chooseCredential(upstream.credential ?? { type: "none" }, {
+      ...{ now, limits, addresses },
+      ca: upstream.tls?.ca,
+    }),
     timeouts,
     bounds: {
       answerBytesMax: limits.upstreamAnswerBytesMax,

@@ -6,8 +6,9 @@ import type { Result } from "../model/result.ts";
 import { createBreaker } from "./breaker.ts";
 import type { Breaker } from "./breaker.ts";
 import { throughBreaker } from "./breaker-gate.ts";
-import { createEra } from "./era.ts";
 import type { Era, EraVerdict } from "./era.ts";
+import { createEras } from "./eras.ts";
+import type { Eras } from "./eras.ts";
 import { createLegacySessions } from "./legacy-sessions.ts";
 import type { LegacySessions } from "./legacy-sessions.ts";
 import { requestLegacy } from "./legacy.ts";
@@ -24,7 +25,7 @@ import { createWatches } from "./watches.ts";
 interface Known {
   readonly link: Link;
   readonly pinned: "auto" | "legacy" | "modern";
-  readonly era: Era;
+  readonly eras: Eras;
   readonly breaker: Breaker;
 }
 
@@ -63,13 +64,19 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     identify: (name, account, signal) => identify(find(name), sessions, account, signal),
     watch(watch) {
       const upstream = find(watch.upstream);
-      const findEra = (signal: Cancellation): Promise<Result<EraVerdict>> => verdictOn(upstream, signal);
-      return watches.start({ ...upstream, sessions, findEra }, watch);
+      const { account } = watch;
+      const findEra = (signal: Cancellation): Promise<Result<EraVerdict>> => verdictOn(upstream, account, signal);
+      return watches.start({ link: upstream.link, era: upstream.eras.of(account), sessions, findEra }, watch);
     },
-    async endSessions(tenant, clientSession) {
-      watches.endOf(tenant, clientSession);
-      const links = [...known.values()].filter(maySpeakLegacy).map(({ link }) => link);
-      await sessions.end(links, tenant, clientSession);
+    openStreams: () => new Map([...known].map(([name, { link }]) => [name, link.pools.streams.load.started])),
+    async endSessions(account) {
+      if (account.clientSession === undefined) return;
+      watches.endOf(account.tenant, account.clientSession);
+      const legacy = [...known.values()].filter((upstream) => maySpeakLegacy(upstream, account));
+      await sessions.end(
+        legacy.map(({ link }) => link),
+        account,
+      );
     },
     async close() {
       clearInterval(sweeper);
@@ -85,7 +92,7 @@ function knownOf(
   { era: pinned = "auto", breaker }: UpstreamOptions,
   onSuspended: UpstreamsOptions["onSuspended"],
 ): Known {
-  return { link, pinned, era: createEra(link), breaker: breakerOf(link, breaker, onSuspended) };
+  return { link, pinned, eras: createEras(link), breaker: breakerOf(link, breaker, onSuspended) };
 }
 
 function breakerOf(
@@ -107,8 +114,8 @@ function breakerOf(
   });
 }
 
-function maySpeakLegacy({ pinned, era }: Known): boolean {
-  return pinned === "legacy" || (pinned === "auto" && era.known?.era !== "modern");
+function maySpeakLegacy({ pinned, eras }: Known, account: OnAccountOf): boolean {
+  return pinned === "legacy" || (pinned === "auto" && eras.of(account).known?.era !== "modern");
 }
 
 /** Unique among all processes that share an upstream session: the prefix is random, the rest counts. */
@@ -121,11 +128,9 @@ function createIds(prefix: string): () => string {
 }
 
 function perform(upstream: Known, sessions: LegacySessions, request: UpstreamRequest): Promise<UpstreamAnswer> {
-  const era = eraWithoutAsking(upstream);
+  const era = eraWithoutAsking(upstream, request.account);
   if (era !== undefined) return performIn(era, upstream, sessions, request);
-  return findEra(upstream, request.signal, request.timeoutMs).then((found) =>
-    performIn(found, upstream, sessions, request),
-  );
+  return findEra(upstream, request).then((found) => performIn(found, upstream, sessions, request));
 }
 
 function performIn(
@@ -135,7 +140,7 @@ function performIn(
   request: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
   const stale = (): void => {
-    upstream.era.forget();
+    upstream.eras.of(request.account).forget();
   };
   if (era === "legacy") return requestLegacy(upstream.link, sessions, request, stale);
   if (era === "modern") return requestModern(upstream.link, request, stale);
@@ -144,29 +149,36 @@ function performIn(
   return Promise.resolve({ kind: "failed", outcome: "failed", refusal: { ...refusal, facts }, hop: undefined });
 }
 
-function eraWithoutAsking({ pinned, era }: Known): "legacy" | "modern" | undefined {
-  return pinned === "auto" ? era.known?.era : pinned;
+function eraWithoutAsking({ pinned, eras }: Known, account: OnAccountOf): "legacy" | "modern" | undefined {
+  return pinned === "auto" ? eras.of(account).known?.era : pinned;
 }
 
 async function findEra(
-  { era }: Known,
-  signal: Cancellation,
-  ms: number,
+  { eras }: Known,
+  { account, signal, timeoutMs }: UpstreamRequest,
 ): Promise<"legacy" | "modern" | Exclude<Result<EraVerdict>, { ok: true }>> {
-  const found = await findWithin(era, signal, ms);
+  const found = await findWithin(eras.of(account), account, { signal, ms: timeoutMs });
   return found.ok ? found.value.era : found;
 }
 
 /** A pinned legacy upstream is not asked; a pinned modern one says who it is. */
-function verdictOn({ link, pinned, era }: Known, signal: Cancellation): Promise<Result<EraVerdict>> {
+function verdictOn(
+  { link, pinned, eras }: Known,
+  account: OnAccountOf,
+  signal: Cancellation,
+): Promise<Result<EraVerdict>> {
   if (pinned === "legacy") return Promise.resolve(ok({ era: "legacy" }));
-  return findWithin(era, signal, 2 * link.timeouts.probeMs);
+  return findWithin(eras.of(account), account, { signal, ms: 2 * link.timeouts.probeMs });
 }
 
-async function findWithin(era: Era, signal: Cancellation, ms: number): Promise<Result<EraVerdict>> {
-  const found = await waitWithin(era.find(), { signal, ms });
+async function findWithin(
+  era: Era,
+  account: OnAccountOf,
+  wait: { readonly signal: Cancellation; readonly ms: number },
+): Promise<Result<EraVerdict>> {
+  const found = await waitWithin(era.find(account), wait);
   if (found === "aborted") return refuse("CLIENT_GONE");
-  return found === "timed-out" ? refuse("UPSTREAM_TIMED_OUT", { phase: "probe", ms }) : found;
+  return found === "timed-out" ? refuse("UPSTREAM_TIMED_OUT", { phase: "probe", ms: wait.ms }) : found;
 }
 
 async function identify(
@@ -175,10 +187,10 @@ async function identify(
   account: OnAccountOf,
   signal: Cancellation,
 ): Promise<Result<UpstreamIdentity>> {
-  const { link, pinned, era } = upstream;
+  const { link, pinned, eras } = upstream;
   const ms = 2 * link.timeouts.probeMs;
   if (pinned !== "legacy") {
-    const found = await findWithin(era, signal, ms);
+    const found = await findWithin(eras.of(account), account, { signal, ms });
     if (!found.ok) return found;
     if (found.value.era === "modern") return ok(found.value.identity);
     if (pinned === "modern") return refuse("UPSTREAM_REVISION_UNSUPPORTED", { upstream: link.upstream });

@@ -6,7 +6,7 @@ import type { StreamTrail } from "./event-answer.ts";
 import { boundsOf } from "./deadlines.ts";
 import type { Link } from "./link.ts";
 import type { Patience } from "./patience.ts";
-import type { Deadlines } from "./port.ts";
+import type { Deadlines, OnAccountOf } from "./port.ts";
 import type { Reply } from "./reply.ts";
 import { send } from "./send.ts";
 
@@ -17,8 +17,12 @@ export interface Written {
 }
 
 export interface Delivery {
+  /** Whose credential is shown. */
+  readonly account: OnAccountOf;
+  /** Headers of the client's own request, names and values in turn. */
+  readonly forwarded?: readonly string[] | undefined;
   readonly method: "GET" | "POST" | "DELETE";
-  readonly lane: "calls" | "control";
+  readonly lane: "calls" | "control" | "recovery";
   /** Writes the message for an attempt; `id` is new each time. */
   readonly write: (id: string) => Written;
   /** Whether a response with that id is waited for. */
@@ -44,33 +48,44 @@ export interface Delivered {
 }
 
 /**
- * Delivers one message with the upstream's credential. After a 401 a renewable credential is renewed and the
+ * Delivers one message with the account's credential. After a 401 a renewable credential is renewed and the
  * message sent once more: a request that was refused for its credential was not executed. Otherwise nothing is
  * retried. Never rejects.
  */
 export async function deliver(link: Link, delivery: Delivery): Promise<Delivered> {
-  const held = link.credential.headers();
+  const { account } = delivery;
+  const held = link.credential.headers(account);
   const attached = held instanceof Promise ? await held : held;
   if (!attached.ok) return unavailable(attached);
-  const id = delivery.awaits ?? link.nextId();
-  const reply = await attempt(link, delivery, { id, credential: attached.value });
-  const status = reply.kind === "status" || reply.kind === "response" ? reply.status : undefined;
-  if (status !== 401 || link.credential.renew === undefined) return { reply, id };
-  const renewed = await link.credential.renew(attached.value);
+  const first = await attempt(link, delivery, attached.value);
+  const status = statusOf(first.reply);
+  if (status === 403) return forbidden(link, delivery, first);
+  if (status !== 401 || link.credential.renew === undefined) return first;
+  const renewed = await link.credential.renew(account, attached.value);
   if (!renewed.ok) return unavailable(renewed);
-  const nextId = delivery.awaits ?? link.nextId();
-  return { reply: await attempt(link, delivery, { id: nextId, credential: renewed.value }), id: nextId };
+  const second = await attempt(link, delivery, renewed.value);
+  return statusOf(second.reply) === 403 ? forbidden(link, delivery, second) : second;
 }
 
-function attempt(
-  link: Link,
-  delivery: Delivery,
-  { id, credential }: { readonly id: string; readonly credential: CredentialHeaders },
-): Promise<Reply> {
+function statusOf(reply: Reply): number | undefined {
+  return reply.kind === "status" || reply.kind === "response" ? reply.status : undefined;
+}
+
+/** A 403 was not executed either; whoever has the credential may know what the caller can do about it. */
+async function forbidden({ credential }: Link, { account }: Delivery, delivered: Delivered): Promise<Delivered> {
+  const { reply } = delivered;
+  const challenge = reply.kind === "status" || reply.kind === "response" ? reply.challenge : undefined;
+  const known = await credential.forbidden?.(account, challenge);
+  return known === undefined || known.ok ? delivered : unavailable(known);
+}
+
+async function attempt(link: Link, delivery: Delivery, credential: CredentialHeaders): Promise<Delivered> {
+  const id = delivery.awaits ?? link.nextId();
+  const { forwarded = [] } = delivery;
   const { headers, body } = delivery.write(id);
-  return send({
+  const reply = await send({
     lane: link.pools[delivery.lane],
-    outgoing: { method: delivery.method, path: link.path, headers: [...headers, ...credential], body },
+    outgoing: { method: delivery.method, path: link.path, headers: [...headers, ...forwarded, ...credential], body },
     id: delivery.expectsAnswer ? id : undefined,
     bounds: boundsOf(link, delivery.deadlines),
     timeoutMs: Math.max(1, delivery.until - link.now()),
@@ -80,6 +95,7 @@ function attempt(
     patience: delivery.patience,
     trail: delivery.trail,
   });
+  return { reply, id };
 }
 
 function unavailable({ refusal }: Refused): Delivered {

@@ -12,6 +12,8 @@ export interface GuardedFetchOptions {
   readonly timeoutMs: number;
   /** Largest response body. */
   readonly bytesMax: number;
+  /** See `GuardedConnectOptions`. */
+  readonly ca?: string | undefined;
   /** Default: the system's resolver. */
   readonly resolve?: ResolveName | undefined;
 }
@@ -30,6 +32,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     addresses: options.allow,
     clearText: "loopback",
     timeoutMs: options.timeoutMs,
+    ca: options.ca,
     resolve: options.resolve,
   });
   const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: options.bytesMax });

@@ -9,7 +9,7 @@ import { deliver } from "./deliver.ts";
 import { identityFromDiscover } from "./identity.ts";
 import type { Link } from "./link.ts";
 import { modernHop, writeModern } from "./modern.ts";
-import type { UpstreamIdentity } from "./port.ts";
+import type { OnAccountOf, UpstreamIdentity } from "./port.ts";
 import type { Reply } from "./reply.ts";
 import { createSingleFlight } from "./single-flight.ts";
 import { faultOf } from "./verdict.ts";
@@ -17,12 +17,12 @@ import { faultOf } from "./verdict.ts";
 /** Which era an upstream speaks; a modern one has said who it is in the same answer. */
 export type EraVerdict = { readonly era: "legacy" } | { readonly era: "modern"; readonly identity: UpstreamIdentity };
 
-/** The remembered verdict on one upstream, as its configured credential sees it. */
+/** The remembered verdict on one upstream, as one credential sees it. */
 export interface Era {
   /** The verdict in force, without asking. */
   readonly known: EraVerdict | undefined;
   /** Asks when no verdict is in force; concurrent callers share one probe. */
-  find(): Promise<Result<EraVerdict>>;
+  find(account: OnAccountOf): Promise<Result<EraVerdict>>;
   /** The upstream behaved unlike its verdict: the next caller asks again. */
   forget(): void;
 }
@@ -36,11 +36,11 @@ export function createEra(link: Link): Era {
     get known() {
       return known();
     },
-    async find() {
+    async find(account) {
       const remembered = known();
       if (remembered !== undefined) return ok(remembered);
       return flight.run("probe", async () => {
-        const probed = await probe(link);
+        const probed = await probe(link, account);
         if (probed.ok) held = { verdict: probed.value, until: link.now() + link.limits.eraVerdictAgeMsMax };
         return probed;
       });
@@ -60,16 +60,17 @@ const unsupportedVersion = -32022;
  * that names no revisions, as servers do that answer every method with `{}`, is taken for legacy. An outage is no verdict: a 5xx, a timeout, a 408, 425 or 429, a lost connection or a 2xx that
  * holds no answer is a failure and is not remembered.
  */
-async function probe(link: Link): Promise<Result<EraVerdict>> {
-  const first = judge(await askDiscover(link));
+async function probe(link: Link, account: OnAccountOf): Promise<Result<EraVerdict>> {
+  const first = judge(await askDiscover(link, account));
   if (first !== "again") return first;
   // It lists the very revision it refused. It may have been restarted in between: once more, no further.
-  const second = judge(await askDiscover(link));
+  const second = judge(await askDiscover(link, account));
   return second === "again" ? refuse("UPSTREAM_REVISION_UNSUPPORTED", { upstream: link.upstream }) : second;
 }
 
-async function askDiscover(link: Link): Promise<Reply> {
+async function askDiscover(link: Link, account: OnAccountOf): Promise<Reply> {
   const { reply } = await deliver(link, {
+    account,
     method: "POST",
     lane: "control",
     expectsAnswer: true,

@@ -31,7 +31,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
   readonly #total: NodeJS.Timeout;
   #phase: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: AnswerHead = { status: 0, sessionId: undefined };
+  #head: AnswerHead = { status: 0, sessionId: undefined, challenge: undefined };
   #body: Body = { mode: "rest", bytes: 0 };
   #queued = false;
   #lingersSince = 0;
@@ -83,7 +83,8 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
   ): void {
     if (status < 200 || this.#settled) return;
     clearTimeout(this.#phase);
-    this.#head = { status, sessionId: single(headers["mcp-session-id"]) };
+    const challenge = single(headers["www-authenticate"]);
+    this.#head = { status, sessionId: single(headers["mcp-session-id"]), challenge };
     this.#allow(this.#options.bounds.idleMs, () => "idle");
     this.#choose(mediaTypeOf(single(headers["content-type"])), contentCoding(headers["content-encoding"]));
   }
@@ -129,7 +130,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
     if (id === undefined && isSuccess(status)) this.#settle({ kind: "accepted", status, sessionId });
     else if (mediaType === "application/json" && status !== 202) {
       this.#body = { mode: "json", coding, chunks: [], bytes: 0 };
-    } else if (!isSuccess(status)) this.#settle(rejected(status));
+    } else if (!isSuccess(status)) this.#settle(rejected(this.#head));
     else if (id === undefined || status === 202 || mediaType !== "text/event-stream") {
       this.#settle(invalid({ status, reason: status === 202 ? "accepted" : "media type" }));
     } else if (coding !== "identity") this.#settle(invalid({ status, reason: "content-encoding" }));
@@ -148,7 +149,7 @@ export class Exchange implements Turn, Dispatcher.DispatchHandler {
 
   #readJson(bytes: Buffer): Reply {
     const { id } = this.#options;
-    return id === undefined ? rejected(this.#head.status) : readJsonAnswer(this.#head, bytes, id);
+    return id === undefined ? rejected(this.#head) : readJsonAnswer(this.#head, bytes, id);
   }
 
   /** Handlers that hear nothing once it is settled: one of them may be what settles it, in the middle of a chunk. */

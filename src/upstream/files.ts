@@ -8,10 +8,12 @@ import type { Credential, CredentialHeaders } from "./credentials/credential.ts"
 import { FileDelivery, FileFault } from "./file-delivery.ts";
 import { createGuardedConnect, type ResolveName } from "./guarded-connect.ts";
 import type { UpstreamOptions } from "./options.ts";
+import type { OnAccountOf } from "./port.ts";
 
 /** One file to be fetched. */
 export interface FileErrand {
   readonly upstream: string;
+  readonly account: OnAccountOf;
   readonly method: "GET" | "HEAD";
   /** Path and query: sent as they are, or not at all. */
   readonly target: string;
@@ -81,10 +83,10 @@ interface Door {
 
 function doorOf(upstream: UpstreamOptions, { limits, now, resolve }: FileSourceOptions): Door {
   const { origin } = new URL(upstream.url);
-  const { addresses = "public", timeouts = {} } = upstream;
+  const { addresses = "public", timeouts = {}, tls } = upstream;
   const timeoutMs = timeouts.connectMs ?? limits.upstreamConnectTimeoutMs;
   const pool = new Pool(origin, {
-    connect: createGuardedConnect({ addresses, clearText: "private", timeoutMs, resolve }),
+    connect: createGuardedConnect({ addresses, clearText: "private", timeoutMs, ...tls, resolve }),
     connections: limits.filesInFlightPerUpstreamMax,
     pipelining: 1,
     headersTimeout: timeouts.firstByteMs ?? limits.upstreamFirstByteTimeoutMs,
@@ -92,7 +94,7 @@ function doorOf(upstream: UpstreamOptions, { limits, now, resolve }: FileSourceO
     keepAliveTimeout: limits.upstreamIdleConnectionMs,
     maxHeaderSize: limits.headerBytesMax,
   });
-  const credential = chooseCredential(upstream.credential ?? { type: "none" }, { now, limits, addresses });
+  const credential = chooseCredential(upstream.credential ?? { type: "none" }, { now, limits, addresses, ca: tls?.ca });
   return { origin, pool, credential, callMs: timeouts.callMs ?? limits.upstreamCallTimeoutMs, inFlight: 0 };
 }
 
@@ -161,14 +163,14 @@ function ticketIn(headers: Dispatcher.DispatchOptions["headers"]): string {
 /** Never rejects: what goes wrong is the delivery's to tell. A 401 is tried once more where there is another credential. */
 async function send(delivery: FileDelivery, door: Door, errand: FileErrand): Promise<void> {
   try {
-    const first = await door.credential.headers();
+    const first = await door.credential.headers(errand.account);
     const status = await attempt(delivery, door, {
       errand,
       credential: first,
       isLast: door.credential.renew === undefined,
     });
     if (status !== "renew" || door.credential.renew === undefined || !first.ok) return;
-    const second = await door.credential.renew(first.value);
+    const second = await door.credential.renew(errand.account, first.value);
     await attempt(delivery, door, { errand, credential: second, isLast: true });
   } catch (cause) {
     delivery.fail(new FileFault(refuse("INTERNAL_FAULT", {}, { cause }).refusal));

@@ -37,6 +37,11 @@ export interface GuardedConnectOptions {
   /** Whether traffic without TLS may go to private addresses, or to loopback ones only. */
   readonly clearText: "private" | "loopback";
   readonly timeoutMs: number;
+  /** PEM of the authorities that may vouch for the other side, in place of those the system trusts. */
+  readonly ca?: string | undefined;
+  /** PEM of the certificate that is shown where the other side asks for one, and of its private key. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
   /** Default: the system's resolver. */
   readonly resolve?: ResolveName | undefined;
 }
@@ -74,6 +79,9 @@ function dialer(options: GuardedConnectOptions, clearText: boolean): buildConnec
     allowH2: false,
     // Certificates are always verified; there is no configuration that skips it.
     rejectUnauthorized: true,
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(options.cert === undefined ? {} : { cert: options.cert }),
+    ...(options.key === undefined ? {} : { key: options.key }),
   });
 }
 

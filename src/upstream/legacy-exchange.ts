@@ -3,6 +3,7 @@ import type { Delivered } from "./deliver.ts";
 import { createTrail } from "./event-answer.ts";
 import { legacyHeaders, writeLegacy } from "./legacy-hop.ts";
 import type { HeldSession } from "./legacy-sessions.ts";
+import { laneOf } from "./lane-of.ts";
 import type { Link } from "./link.ts";
 import type { UpstreamRequest } from "./port.ts";
 import { takeProgress } from "./progress.ts";
@@ -22,8 +23,10 @@ export async function exchangeLegacy(
   const headers = legacyHeaders(session.grant);
   const asking = createAsking(link, session, request.onAsked);
   const delivered = await deliverResuming(link, session.grant, {
+    account: request.account,
+    forwarded: request.forwarded,
     method: "POST",
-    lane: "calls",
+    lane: laneOf(request.method),
     expectsAnswer: true,
     until,
     signal: request.signal,

@@ -13,7 +13,7 @@ import type { Delivery, Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
 import { identityFromInitialize } from "./identity.ts";
 import type { Link } from "./link.ts";
-import type { AskedAnswer, UpstreamIdentity, UpstreamRequest } from "./port.ts";
+import type { AskedAnswer, OnAccountOf, UpstreamIdentity, UpstreamRequest } from "./port.ts";
 import { progressMeta } from "./progress.ts";
 import { faultOf } from "./verdict.ts";
 
@@ -24,6 +24,12 @@ export interface LegacyGrant {
   readonly identity: UpstreamIdentity;
   /** The client capabilities that it was opened with. */
   readonly declared: JsonObject;
+}
+
+/** A session with whose it is: what is sent in it shows the credential of that account. */
+export interface SessionOf {
+  readonly grant: LegacyGrant;
+  readonly account: OnAccountOf;
 }
 
 /** What the gateway asks for; a server that does not know it answers with one it does (2025-11-25, lifecycle). */
@@ -71,9 +77,14 @@ export function writeLegacy(
  * gateway does not speak, UPSTREAM_ANSWER_INVALID for a session id no header can carry, and whatever the
  * exchange failed with.
  */
-export async function openLegacySession(link: Link, declared: JsonObject): Promise<Result<LegacyGrant>> {
+export async function openLegacySession(
+  link: Link,
+  account: OnAccountOf,
+  declared: JsonObject,
+): Promise<Result<LegacyGrant>> {
   const { reply } = await deliver(link, {
     ...control(link),
+    account,
     expectsAnswer: true,
     write: (id) => ({
       headers: postHeaders,
@@ -86,7 +97,8 @@ export async function openLegacySession(link: Link, declared: JsonObject): Promi
   if ("error" in reply.response) return initializeRefused(reply.response.error.code);
   const granted = readGrant(link, reply.response.result, { id: reply.sessionId, declared });
   if (!granted.ok) return granted;
-  const told = await notify(link, granted.value, notificationMessage("notifications/initialized", undefined));
+  const session = { grant: granted.value, account };
+  const told = await notify(link, session, notificationMessage("notifications/initialized", undefined));
   return told.ok ? granted : told;
 }
 
@@ -120,9 +132,10 @@ export function isSessionId(id: string, { limits }: Pick<Link, "limits">): boole
 }
 
 /** Sends a message that expects no answer; any 2xx will do, whatever body comes with it. */
-async function notify(link: Link, grant: LegacyGrant, message: JsonObject): Promise<Result<void>> {
+async function notify(link: Link, { grant, account }: SessionOf, message: JsonObject): Promise<Result<void>> {
   const { reply } = await deliver(link, {
     ...control(link),
+    account,
     expectsAnswer: false,
     write: () => ({ headers: legacyHeaders(grant), body: writeJson(message) }),
   });
@@ -131,20 +144,21 @@ async function notify(link: Link, grant: LegacyGrant, message: JsonObject): Prom
 }
 
 /** Answers a request that the upstream sent to the client, under its own id. */
-export function answerUpstream(link: Link, grant: LegacyGrant, id: RpcId, answer: AskedAnswer): Promise<Result<void>> {
-  return notify(link, grant, "result" in answer ? resultMessage(id, answer.result) : errorMessage(id, answer.error));
+export function answerUpstream(link: Link, session: SessionOf, id: RpcId, answer: AskedAnswer): Promise<Result<void>> {
+  return notify(link, session, "result" in answer ? resultMessage(id, answer.result) : errorMessage(id, answer.error));
 }
 
 /** Tells the upstream that nobody waits for `requestId` any more (2025-11-25, "Cancellation"). */
-export function cancelLegacy(link: Link, grant: LegacyGrant, requestId: string): Promise<Result<void>> {
-  return notify(link, grant, notificationMessage("notifications/cancelled", { requestId }));
+export function cancelLegacy(link: Link, session: SessionOf, requestId: string): Promise<Result<void>> {
+  return notify(link, session, notificationMessage("notifications/cancelled", { requestId }));
 }
 
 /** Ends a session (2025-11-25, transports, "Session Management"). A server may refuse with 405; nothing depends on it. */
-export async function deleteLegacySession(link: Link, grant: LegacyGrant): Promise<void> {
+export async function deleteLegacySession(link: Link, { grant, account }: SessionOf): Promise<void> {
   if (grant.id === undefined) return;
   await deliver(link, {
     ...control(link),
+    account,
     method: "DELETE",
     expectsAnswer: false,
     write: () => ({ headers: legacyHeaders(grant).slice(2), body: null }),

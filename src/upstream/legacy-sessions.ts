@@ -7,9 +7,10 @@ import { refuse } from "../model/refusal.ts";
 import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
 import { canonicalJson } from "../protocol/json/canonical.ts";
+import { lasting } from "./account.ts";
 import { declares } from "./declared.ts";
 import { deleteLegacySession, openLegacySession } from "./legacy-hop.ts";
-import type { LegacyGrant } from "./legacy-hop.ts";
+import type { LegacyGrant, SessionOf } from "./legacy-hop.ts";
 import type { Link } from "./link.ts";
 import { createToldLevel } from "./log-level.ts";
 import type { ToldLevel } from "./log-level.ts";
@@ -25,7 +26,8 @@ import type { SingleFlight } from "./single-flight.ts";
 export interface HeldSession {
   readonly grant: LegacyGrant;
   readonly link: Link;
-  readonly account: OnAccountOf;
+  /** Of whoever acquired it last, as `lasting` leaves it. */
+  account: OnAccountOf;
   readonly key: string;
   readonly recordKey: RecordKey;
   lastUsedAt: number;
@@ -64,8 +66,8 @@ export interface LegacySessions {
   /** The log level that any replica has told the upstream in this session, as far as the store knows. */
   toldLevel(session: HeldSession): Promise<LogLevel | undefined>;
   noteLevel(session: HeldSession, level: LogLevel): Promise<void>;
-  /** Ends every session that was kept for a client session. Never rejects. */
-  end(links: readonly Link[], tenant: string, clientSession: string): Promise<void>;
+  /** Ends every session that was kept for the client session of an account. Never rejects. */
+  end(links: readonly Link[], account: OnAccountOf): Promise<void>;
   /** Lets go of sessions that have been idle for `upstreamSessionIdleMs`. Never rejects. */
   sweep(): Promise<void>;
   /** Forgets everything without telling upstreams: another replica, or this one restarted, goes on with the records. */
@@ -106,7 +108,7 @@ export function createLegacySessions(
     },
     toldLevel: ({ recordKey, grant }) => store.level(recordKey, grant),
     noteLevel: ({ recordKey, grant }, level) => store.noteLevel(recordKey, grant, level),
-    end: (links, tenant, clientSession) => end(held, links, tenant, clientSession),
+    end: (links, account) => end(held, links, account),
     sweep: () => sweep(held),
     clear() {
       held.slots.clear();
@@ -124,6 +126,7 @@ async function acquire(
   const key = memoryKey(link, account);
   const slot = held.slots.get(key);
   if (slot?.state === "open" && declares(slot.session.grant.declared, wanted.declared)) {
+    slot.session.account = lasting(account);
     use(held, slot.session, 1);
     return ok(slot.session);
   }
@@ -137,8 +140,15 @@ async function acquire(
 }
 
 /** Two principals never share a session, whatever client session they come with. */
-function memoryKey(link: Link, { tenant, principalKey, clientSession }: OnAccountOf): string {
-  return JSON.stringify([link.upstream, link.credential.generation, tenant, principalKey, clientSession ?? null]);
+function memoryKey(link: Link, account: OnAccountOf): string {
+  const { tenant, principalKey, clientSession } = account;
+  return JSON.stringify([
+    link.upstream,
+    link.credential.generation(account),
+    tenant,
+    principalKey,
+    clientSession ?? null,
+  ]);
 }
 
 async function open(
@@ -154,7 +164,7 @@ async function open(
   const at = held.now();
   const shared = { patience: createPatience(), told: createToldLevel(), over: new AbortController() };
   const uses = { lastUsedAt: at, touchedAt: at, active: 0, ...shared };
-  const session: HeldSession = { grant: given.value, link, account, key, recordKey, ...uses };
+  const session: HeldSession = { grant: given.value, link, account: lasting(account), key, recordKey, ...uses };
   const replaced = held.slots.get(key);
   if (replaced?.state === "open") retire(held, replaced.session);
   held.slots.delete(key);
@@ -174,7 +184,7 @@ async function adoptOrOpen(
   if (stored !== undefined && declares(stored.declared, declared)) {
     if (before === undefined || stored.id !== before.session.grant.id) return ok(stored);
   }
-  const opened = await openLegacySession(link, declared ?? {});
+  const opened = await openLegacySession(link, account, declared ?? {});
   if (opened.ok) await held.store.save(recordKey, opened.value, account.principalKey);
   return opened;
 }
@@ -186,7 +196,7 @@ function retire(held: Held, session: HeldSession): void {
   const first = held.retired.values().next().value;
   if (held.retired.size <= held.limits.upstreamSessionsMax || first === undefined) return;
   held.retired.delete(first);
-  void deleteLegacySession(first.link, first.grant);
+  void deleteLegacySession(first.link, first);
 }
 
 /** An exchange begins or ends: the session is the one used last, and its record lives on. */
@@ -217,7 +227,7 @@ function evict(held: Held): void {
     if (chosen === undefined) return;
     held.slots.delete(chosen.session.key);
     chosen.session.over.abort("ended");
-    if (chosen.state === "open") void finish(held, chosen.session.link, chosen.session.recordKey, chosen.session.grant);
+    if (chosen.state === "open") void finish(held, chosen.session.link, chosen.session.recordKey, chosen.session);
   }
 }
 
@@ -226,14 +236,15 @@ function leastRecentIdle({ slots }: Held): Slot | undefined {
   return undefined;
 }
 
-async function finish(held: Held, link: Link, recordKey: RecordKey, grant: LegacyGrant): Promise<void> {
+async function finish(held: Held, link: Link, recordKey: RecordKey, session: SessionOf): Promise<void> {
   await held.store.remove(recordKey);
-  await deleteLegacySession(link, grant);
+  await deleteLegacySession(link, session);
 }
 
-async function end(held: Held, links: readonly Link[], tenant: string, clientSession: string): Promise<void> {
-  const isOf = ({ account }: HeldSession): boolean =>
-    account.tenant === tenant && account.clientSession === clientSession;
+async function end(held: Held, links: readonly Link[], account: OnAccountOf): Promise<void> {
+  const { tenant, clientSession } = account;
+  const isOf = ({ account: whose }: HeldSession): boolean =>
+    whose.tenant === tenant && whose.clientSession === clientSession;
   const ending = [...held.slots.values()].filter(({ session }) => isOf(session));
   const retired = [...held.retired].filter(isOf);
   for (const { session } of ending) held.slots.delete(session.key);
@@ -241,13 +252,13 @@ async function end(held: Held, links: readonly Link[], tenant: string, clientSes
   for (const session of [...ending.map((slot) => slot.session), ...retired]) session.over.abort("ended");
   await Promise.all(
     links.map(async (link) => {
-      const recordKey = sessionKey(link, { tenant, principalKey: "", clientSession });
+      const recordKey = sessionKey(link, account);
       const open = ending.filter(({ state }) => state === "open").map(({ session }) => session);
       const mine = [...open, ...retired].filter((session) => session.link === link);
       const stored = await held.store.load(link, recordKey);
       const grants = [...mine.map(({ grant }) => grant), ...(stored === undefined ? [] : [stored])];
       const distinct = new Map(grants.map((grant) => [grant.id, grant]));
-      await Promise.all([...distinct.values()].map((grant) => finish(held, link, recordKey, grant)));
+      await Promise.all([...distinct.values()].map((grant) => finish(held, link, recordKey, { grant, account })));
     }),
   );
 }
@@ -263,10 +274,10 @@ async function sweep(held: Held): Promise<void> {
   const lasting = [...held.slots.values()].filter(({ state, session }) => state === "open" && session.active > 0);
   const expiring = idle.filter(({ state }) => state === "open").map(({ session }) => expire(held, session));
   await Promise.all(lasting.map(({ session }) => keepRecord(held, session)));
-  await Promise.all([...expiring, ...retired.map(({ link, grant }) => deleteLegacySession(link, grant))]);
+  await Promise.all([...expiring, ...retired.map((session) => deleteLegacySession(session.link, session))]);
 }
 
 /** While the record is there, another replica goes on using the session. */
-async function expire(held: Held, { link, recordKey, grant }: HeldSession): Promise<void> {
-  if (await held.store.isGone(recordKey)) await deleteLegacySession(link, grant);
+async function expire(held: Held, session: HeldSession): Promise<void> {
+  if (await held.store.isGone(session.recordKey)) await deleteLegacySession(session.link, session);
 }

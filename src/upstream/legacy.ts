@@ -52,7 +52,7 @@ async function attempt(
     sessions.lose(session);
     return "session-lost";
   }
-  if (wasGivenUp(reply)) void seen(link, "cancel", cancelLegacy(link, session.grant, id));
+  if (wasGivenUp(reply)) void seen(link, "cancel", cancelLegacy(link, session, id));
   return toAnswer(reply, { upstream: link.upstream, method: request.method, hop: session.grant.identity.hop });
 }
 

@@ -71,8 +71,9 @@ async function tell(
   else link.log("upstream-log-level-not-set", { upstream: link.upstream, level, code });
 }
 
-async function setLevel(link: Link, { grant }: HeldSession, level: LogLevel): Promise<Reply> {
+async function setLevel(link: Link, { grant, account }: HeldSession, level: LogLevel): Promise<Reply> {
   const { reply } = await deliver(link, {
+    account,
     method: "POST",
     lane: "control",
     expectsAnswer: true,

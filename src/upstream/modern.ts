@@ -17,6 +17,7 @@ import { callMsOf } from "./deadlines.ts";
 import { deliver } from "./deliver.ts";
 import type { Written } from "./deliver.ts";
 import { withHopMeta } from "./hop-meta.ts";
+import { laneOf } from "./lane-of.ts";
 import type { Link } from "./link.ts";
 import { takeLog } from "./take-log.ts";
 import type { Hop, UpstreamAnswer, UpstreamRequest } from "./port.ts";
@@ -46,8 +47,10 @@ export async function requestModern(link: Link, request: UpstreamRequest, stale:
   const headers = requestHeaders(request);
   if (!headers.ok) return { kind: "failed", outcome: "failed", refusal: headers.refusal, hop: modernHop };
   const { reply } = await deliver(link, {
+    account: request.account,
+    forwarded: request.forwarded,
     method: "POST",
-    lane: "calls",
+    lane: laneOf(request.method),
     expectsAnswer: true,
     until: link.now() + callMsOf(link, request),
     deadlines: request.deadlines,

@@ -1,4 +1,5 @@
 import type { Limits } from "../model/limits.ts";
+import type { Credential } from "./credentials/credential.ts";
 import type { UpstreamSessionRecords } from "./port.ts";
 
 /**
@@ -10,20 +11,57 @@ export type Addresses = "public" | "private" | "loopback";
 export type CredentialOptions =
   | { readonly type: "none" }
   | { readonly type: "static"; readonly headers: Readonly<Record<string, string>> }
-  | ({ readonly type: "clientCredentials" } & ClientCredentialsOptions);
+  | ({ readonly type: "clientCredentials" } & ClientCredentialsOptions)
+  | ({ readonly type: "assertion" } & AssertionOptions)
+  | ({ readonly type: "tokenExchange" } & TokenExchangeOptions)
+  | ({ readonly type: "identityAssertion" } & IdentityAssertionOptions)
+  /** One that exists: several rooms show the same, or another room makes it. */
+  | { readonly type: "made"; readonly credential: Credential };
 
-export interface ClientCredentialsOptions {
+/** The gateway as a client of an authorization server. */
+export interface ClientOptions {
   /** The authorization server's exact issuer identifier (RFC 8414 §2). */
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: string;
-  /** How the client authenticates (RFC 6749 §2.3.1). Default: `client_secret_basic`. */
-  readonly method?: "client_secret_basic" | "client_secret_post" | undefined;
-  readonly scopes?: readonly string[] | undefined;
-  /** The resource indicator (RFC 8707) sent along; absent sends none. */
-  readonly resource?: string | undefined;
+  readonly authentication: ClientAuthentication;
   /** Where the authorization server may be. Default: the upstream's own setting. */
   readonly addresses?: Addresses | undefined;
+}
+
+/** How the client proves who it is (RFC 6749 §2.3.1; RFC 7523 §2.2). */
+export type ClientAuthentication =
+  | { readonly method: "client_secret_basic" | "client_secret_post"; readonly clientSecret: string }
+  /** PEM or JWK; `keyId` in place of the key's own name. */
+  | { readonly method: "private_key_jwt"; readonly privateKey: string; readonly keyId?: string | undefined };
+
+/** What a token is asked for. What is absent is not sent. */
+export interface TargetOptions {
+  readonly scopes?: readonly string[] | undefined;
+  /** The resource indicator (RFC 8707). */
+  readonly resource?: string | undefined;
+  /** The logical name of the upstream there (RFC 8693 §2.1). */
+  readonly audience?: string | undefined;
+}
+
+export interface ClientCredentialsOptions extends ClientOptions, TargetOptions {}
+
+export interface AssertionOptions {
+  readonly audience: string;
+  readonly lifeSeconds: number;
+}
+
+export interface TokenExchangeOptions extends ClientOptions, TargetOptions {
+  readonly subjectTokenType: "accessToken" | "jwt";
+  /** Whether the gateway says, by an assertion of its own, that it acts for the caller. */
+  readonly actor: "none" | "assertion";
+}
+
+export interface IdentityAssertionOptions extends ClientOptions {
+  readonly scopes?: readonly string[] | undefined;
+  /** The upstream, as its authorization server knows it. */
+  readonly resource: string;
+  /** The company's provider, and the gateway as its client. */
+  readonly provider: ClientOptions;
 }
 
 /** Milliseconds each. A call's own `timeoutMs` is cut to `callMs`. */
@@ -45,10 +83,18 @@ export interface UpstreamOptions {
   readonly addresses?: Addresses | undefined;
   /** Default: none. */
   readonly credential?: CredentialOptions | undefined;
+  readonly tls?: TlsOptions | undefined;
   readonly connectionsMax?: number | undefined;
   readonly queueMax?: number | undefined;
   readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
   readonly breaker?: Partial<BreakerSettings> | undefined;
+}
+
+/** PEM each. What is absent: the system's authorities, and no certificate of the gateway's. */
+export interface TlsOptions {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** When an upstream that fails is left alone, and for how long. Default: the limits' own. */

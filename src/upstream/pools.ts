@@ -2,7 +2,9 @@ import { Pool } from "undici";
 import type { Dispatcher } from "undici";
 import { createGuardedConnect } from "./guarded-connect.ts";
 import type { ResolveName } from "./guarded-connect.ts";
-import type { Addresses } from "./options.ts";
+import type { Addresses, TlsOptions } from "./options.ts";
+import { createStreamLane } from "./watch-lane.ts";
+import type { StreamLane, StreamLaneBounds } from "./watch-lane.ts";
 
 /** Somebody who waits for a connection. `start` runs once, when there is one. */
 export interface Turn {
@@ -44,8 +46,10 @@ export interface Pools {
    * request that an upstream sends while a call occupies a connection.
    */
   readonly control: Lane;
+  /** Requests that look at a task or cancel it: with every connection for calls taken, one can still be made. */
+  readonly recovery: Lane;
   /** Streams of notifications, each of which occupies a connection for as long as it lives. */
-  readonly streams: Lane;
+  readonly streams: StreamLane;
   /** Drops every connection; exchanges in progress end with an error. */
   close(): Promise<void>;
 }
@@ -58,7 +62,9 @@ export interface PoolsOptions {
   readonly headerBytesMax: number;
   readonly calls: LaneBounds;
   readonly control: LaneBounds;
-  readonly streams: LaneBounds;
+  readonly recovery: LaneBounds;
+  readonly streams: StreamLaneBounds;
+  readonly tls?: TlsOptions | undefined;
   readonly resolve?: ResolveName | undefined;
 }
 
@@ -67,6 +73,7 @@ export function createPools(options: PoolsOptions): Pools {
     addresses: options.addresses,
     clearText: "private",
     timeoutMs: options.connectTimeoutMs,
+    ...options.tls,
     resolve: options.resolve,
   });
   const pool = (connections: number): Pool =>
@@ -82,13 +89,15 @@ export function createPools(options: PoolsOptions): Pools {
     });
   const calls = pool(options.calls.connectionsMax);
   const control = pool(options.control.connectionsMax);
-  const streams = pool(options.streams.connectionsMax);
+  const recovery = pool(options.recovery.connectionsMax);
+  const streams = pool(options.streams.connectionsMax + options.streams.gatewayConnectionsMax);
   return {
     calls: createLane(calls, options.calls),
     control: createLane(control, options.control),
-    streams: createLane(streams, options.streams),
+    recovery: createLane(recovery, options.recovery),
+    streams: createStreamLane(streams, options.streams),
     close: async () => {
-      await Promise.all([calls.destroy(), control.destroy(), streams.destroy()]);
+      await Promise.all([calls, control, recovery, streams].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }

@@ -1,22 +1,35 @@
+import type { CallerToken } from "../model/caller-token.ts";
 import type { Cancellation } from "../model/cancellation.ts";
 import type { RecordReads, RecordWrites } from "../model/records.ts";
 import type { ItemKind } from "../model/item.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Refusal } from "../model/refusal.ts";
 import type { LogLevel } from "../model/log-level.ts";
+import type { Principal } from "../model/principal.ts";
 import type { Era, Revision } from "../model/revision.ts";
 import type { RpcError } from "../model/rpc.ts";
 
 /** What upstream sessions need of a store. */
 export type UpstreamSessionRecords = RecordReads & Pick<RecordWrites, "set" | "replace" | "touch" | "delete">;
 
+/** The `principalKey` of the gateway itself. No principal has it: theirs are JSON arrays. */
+export const gatewayKey = "gateway";
+
 /** On whose account an exchange runs: part of every pool, session and cache key. */
 export interface OnAccountOf {
   readonly tenant: string;
-  /** `Principal.key`, or `"gateway"` for the gateway's own catalog reads. */
+  /** `Principal.key`, or `gatewayKey` for what the gateway reads and hears for its own catalog. */
   readonly principalKey: string;
   /** The legacy client session's id, when the client has one: its upstream session is kept per that id. */
   readonly clientSession: string | undefined;
+  /** Who calls, for credentials that differ by caller; undefined for the gateway itself. */
+  readonly caller: Caller | undefined;
+}
+
+export interface Caller {
+  readonly principal: Principal;
+  /** What the principal was read from; undefined where nobody came with one, or it is not to be kept for so long. */
+  readonly token: CallerToken | undefined;
 }
 
 export interface UpstreamRequest {
@@ -25,6 +38,8 @@ export interface UpstreamRequest {
   /** Parameters as judged, without `_meta` of the hop: the sender adds what the upstream's era needs. */
   readonly params: JsonObject;
   readonly account: OnAccountOf;
+  /** Headers of the client's request that are to go on, names and values in turn, judged by the caller. */
+  readonly forwarded?: readonly string[] | undefined;
   /** What `Mcp-Name` says on a modern hop (specification 2026-07-28, transport, "Standard headers"). */
   readonly name: string | undefined;
   /** The tool's own `inputSchema`, from which `Mcp-Param-*` headers are produced anew on a modern hop. */
@@ -88,6 +103,19 @@ export interface Wanted {
   readonly resources: readonly string[];
 }
 
+/** How far a stream that is kept open has come. */
+export type WatchState =
+  /** Nothing is known yet of the stream that brings what is wanted now. */
+  | "opening"
+  /** It brings all that is wanted. */
+  | "standing"
+  /** The upstream offers no stream, or none that could bring what is wanted: it is not asked again for long. */
+  | "not-offered"
+  /** There is no connection for it: those of the upstream are taken, or the principal's share of them is. It waits. */
+  | "full"
+  /** It failed, and is opened again after a pause. */
+  | "lost";
+
 export interface UpstreamWatch {
   readonly upstream: string;
   readonly account: OnAccountOf;
@@ -97,8 +125,8 @@ export interface UpstreamWatch {
   /** A notification of the stream, its subscription id taken out. */
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly onAsked?: AnswerAsked | undefined;
-  /** The stream stands for the first time, or it is known that the upstream offers none. */
-  readonly onOpened?: (() => void) | undefined;
+  /** Called whenever it is another than before. It begins as `opening`. */
+  readonly onState?: ((state: WatchState) => void) | undefined;
   /** The stream stands again after it was lost; what changed in between was not seen. */
   readonly onReopened: () => void;
 }
@@ -149,7 +177,12 @@ export interface Upstreams {
    * modern one. Reconnects with growing, jittered pauses; an upstream that offers no stream is asked once.
    */
   watch(watch: UpstreamWatch): Watching;
-  /** Ends every upstream session kept for a client session (DELETE, expiry). Never rejects. */
-  endSessions(tenant: string, clientSession: string): Promise<void>;
+  /** Streams of `watch` that hold a connection now, by upstream. */
+  openStreams(): ReadonlyMap<string, number>;
+  /**
+   * Ends every upstream session kept for the client session of an account (DELETE, expiry); does nothing for an
+   * account without one. Never rejects.
+   */
+  endSessions(account: OnAccountOf): Promise<void>;
   close(): Promise<void>;
 }

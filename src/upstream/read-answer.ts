@@ -13,6 +13,8 @@ import type { Reply } from "./reply.ts";
 export interface AnswerHead {
   readonly status: number;
   readonly sessionId: string | undefined;
+  /** `WWW-Authenticate`, as it came. */
+  readonly challenge: string | undefined;
 }
 
 /**
@@ -23,12 +25,12 @@ export interface AnswerHead {
 export function readJsonAnswer(head: AnswerHead, bytes: Uint8Array, id: string): Reply {
   const message = readAnswerMessage(parseJson(bytes, answerBounds));
   if (isSuccess(head.status)) return readSuccess(head, message, id, bytes.byteLength);
-  if (!message.ok || message.value.kind !== "response") return rejected(head.status, undefined);
+  if (!message.ok || message.value.kind !== "response") return rejected(head);
   const response = message.value;
   const error = "error" in response ? response.error : undefined;
   // A status other than 2xx is a rejection whatever its body claims: a result under it is no success.
-  if (error === undefined || response.id === undefined) return rejected(head.status, error);
-  return response.id === id ? { kind: "response", ...head, response, bytes: bytes.byteLength } : rejected(head.status);
+  if (error === undefined || response.id === undefined) return rejected(head, error);
+  return response.id === id ? { kind: "response", ...head, response, bytes: bytes.byteLength } : rejected(head);
 }
 
 function readSuccess(head: AnswerHead, message: Result<RpcMessage>, id: string, bytes: number): Reply {
@@ -51,8 +53,8 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-export function rejected(status: number, error?: RpcError): Reply {
-  return { kind: "status", status, error };
+export function rejected({ status, challenge }: AnswerHead, error?: RpcError): Reply {
+  return { kind: "status", status, challenge, error };
 }
 
 /** No answer to a request that may have been executed. */

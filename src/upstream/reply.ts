@@ -9,12 +9,19 @@ export type Reply =
       readonly status: number;
       readonly response: RpcResponse;
       readonly sessionId: string | undefined;
+      readonly challenge: string | undefined;
       readonly bytes: number;
     }
   /** A 2xx to a message that expects no answer. */
   | { readonly kind: "accepted"; readonly status: number; readonly sessionId: string | undefined }
   /** A status other than 2xx; `error` when its body was a JSON-RPC error without an id. */
-  | { readonly kind: "status"; readonly status: number; readonly error: RpcError | undefined }
+  | {
+      readonly kind: "status";
+      readonly status: number;
+      /** `WWW-Authenticate` (RFC 9110 §11.6.1), as it came. */
+      readonly challenge: string | undefined;
+      readonly error: RpcError | undefined;
+    }
   /** No answer. `sent` is false only when certainly no byte of the request was written. */
   | {
       readonly kind: "none";

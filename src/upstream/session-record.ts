@@ -18,12 +18,10 @@ import type { OnAccountOf } from "./port.ts";
  * opened it, since the upstream knows the session as that one's. Identifiers are digested: a client session's
  * id is a secret.
  */
-export function sessionKey(
-  link: Pick<Link, "upstream" | "credential">,
-  { tenant, principalKey, clientSession }: OnAccountOf,
-): RecordKey {
+export function sessionKey(link: Pick<Link, "upstream" | "credential">, account: OnAccountOf): RecordKey {
+  const { tenant, principalKey, clientSession } = account;
   const owner = clientSession === undefined ? `p:${digest(principalKey)}` : `c:${digest(clientSession)}`;
-  return ["upstream-session", tenant, link.upstream, link.credential.generation, owner];
+  return ["upstream-session", tenant, link.upstream, link.credential.generation(account), owner];
 }
 
 /** The session as a store keeps it for other replicas. The owner's digest tells a foreign record apart. */

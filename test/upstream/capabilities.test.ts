@@ -101,7 +101,7 @@ describe("a client session whose capabilities change, as after a change of polic
     await upstreams.request(call({ clientCapabilities: {} }));
     await upstreams.request(call({ account: bob }));
     expect(upstream.sessions.size).toBe(3);
-    await upstreams.endSessions("default", "client-session-a");
+    await upstreams.endSessions(alice);
     expect([...upstream.sessions]).toEqual(["session-3"]);
   });
 

@@ -28,7 +28,10 @@ async function open(options: Partial<UpstreamOptions>): Promise<void> {
   });
 }
 
+const authentication = { method: "client_secret_basic", clientSecret: "s" } as const;
+
 const errand: FileErrand = {
+  account: { tenant: "default", principalKey: "alice", clientSession: undefined, caller: undefined },
   upstream: "crm",
   method: "GET",
   target: "/reports/7.pdf",
@@ -152,7 +155,7 @@ describe("the upstream's credential", () => {
       else wire.json(200, { access_token: `t${(minted += 1)}`, token_type: "Bearer", expires_in: 600 });
       return true;
     });
-    await open({ credential: { type: "clientCredentials", issuer: origin, clientId: "g", clientSecret: "s" } });
+    await open({ credential: { type: "clientCredentials", issuer: origin, clientId: "g", authentication } });
     upstream.script((request, wire) => {
       const isStale = upstream.received.length <= times;
       wire.respond(
@@ -173,7 +176,7 @@ describe("the upstream's credential", () => {
       wire.respond(404, undefined, "");
       return true;
     });
-    const credential = { issuer: new URL(issuer.url).origin, clientId: "g", clientSecret: "s" };
+    const credential = { issuer: new URL(issuer.url).origin, clientId: "g", authentication };
     await open({ credential: { type: "clientCredentials", ...credential } });
     expect((await refusalOf(fetchWith(source.announce(errand))))?.code).toBe("UPSTREAM_CREDENTIAL_UNAVAILABLE");
     expect(upstream.received.length).toBe(0);

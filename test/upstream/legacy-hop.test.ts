@@ -322,12 +322,12 @@ describe("sessions at a legacy upstream", () => {
     const first = roomFor(upstream.url, { ...legacy, records });
     await first.upstreams.request(call());
     await first.upstreams.request(call({ account: bob }));
-    await roomFor(upstream.url, { ...legacy, records }).upstreams.endSessions("default", "client-session-a");
+    await roomFor(upstream.url, { ...legacy, records }).upstreams.endSessions(alice);
     expect([...upstream.sessions]).toEqual(["session-2"]);
     expect(records.entries.size).toBe(1);
-    await first.upstreams.endSessions("default", "client-session-b");
+    await first.upstreams.endSessions(bob);
     expect(upstream.sessions.size).toBe(0);
-    await first.upstreams.endSessions("default", "never seen");
+    await first.upstreams.endSessions({ ...alice, clientSession: "never seen" });
   });
 
   it("beyond the bound give way, the least recently used first, with DELETE", async () => {

@@ -85,11 +85,13 @@ export const alice: OnAccountOf = {
   tenant: "default",
   principalKey: '["default","i","human","alice","c"]',
   clientSession: "client-session-a",
+  caller: undefined,
 };
 export const bob: OnAccountOf = {
   tenant: "default",
   principalKey: '["default","i","human","bob","c"]',
   clientSession: "client-session-b",
+  caller: undefined,
 };
 
 export function call(changes: Partial<UpstreamRequest> = {}): UpstreamRequest {

@@ -15,13 +15,14 @@ export function staticHeaders(headers: Readonly<Record<string, string>>): Creden
     flat.push(name.toLowerCase(), value);
   }
   const attached = ok(Object.freeze(flat));
-  return { generation: digestOf(["static", ...flat]), headers: () => attached };
+  const generation = digestOf(["static", ...flat]);
+  return { generation: () => generation, headers: () => attached };
 }
 
 /** Nothing is shown to the upstream. */
 export function noCredential(): Credential {
   const attached = ok(Object.freeze([]));
-  return { generation: "none", headers: () => attached };
+  return { generation: () => "none", headers: () => attached };
 }
 
 /** A short name for a secret configuration from which nothing of it can be read back. */
