@@ -1,12 +1,21 @@
 import type { Refusal } from "../model/refusal.ts";
 import { linkedEntry } from "./linked-entry.ts";
+import type { PersonalCatalogs, Reader } from "./personal.ts";
 import type { ServerShape } from "./shape.ts";
 import type { Snapshot, Snapshots } from "./snapshots.ts";
-import { buildTable, type Entry, type ServerTable } from "./table.ts";
+import { buildTable, type Entry, type ServerTable, type TableParts } from "./table.ts";
 
 export interface Catalog {
-  /** The server's table now. Synchronous when every upstream's lists are known. */
-  table(server: string): ServerTable | Promise<ServerTable>;
+  /**
+   * The server's table now, as it is for this reader; without one, what is read on the gateway's own account.
+   * Synchronous when every upstream's lists are known.
+   */
+  table(server: string, reader?: Reader): ServerTable | Promise<ServerTable>;
+  /** Whether a table of the server differs by reader. */
+  isPersonal(server: string): boolean;
+  /** The upstreams of the server that are read on the gateway's own account. */
+  sharedUpstreamsOf(server: string): readonly string[];
+  readonly personal: Pick<PersonalCatalogs, "follow" | "forget">;
   /** The upstreams that the server is made of, in the order of the configuration. */
   upstreamsOf(server: string): readonly string[];
   /** The entry that a resource of the upstream would have in the server; undefined when the server leaves it out. */
@@ -38,74 +47,117 @@ export function createChanges(): Changes {
 }
 
 /**
- * Joins the upstreams' snapshots to one table per virtual server. A table is built anew only when a
- * snapshot changed. An upstream that cannot be read is named in `missing` and costs the others nothing
- * but, at most once per pause, `catalogWaitMsMax`.
+ * Joins the upstreams' snapshots to one table per virtual server, and per reader where a server has upstreams that are
+ * read for each person. A table is built anew only when a snapshot changed. An upstream that cannot be read is named
+ * in `missing` and costs the others nothing but, at most once per pause, `catalogWaitMsMax`.
  */
 export function createCatalog(options: {
   servers: readonly ServerShape[];
   snapshots: Snapshots;
   changes: Pick<Changes, "onChange">;
+  personal: PersonalCatalogs;
+  /** Upstreams whose lists are read for each person. */
+  isPersonal: (upstream: string) => boolean;
 }): Catalog {
+  const { personal, snapshots, isPersonal } = options;
   const shapes = new Map(options.servers.map((server) => [server.name, server]));
   const built = new Map<string, ServerTable>();
+  const personalServers = new Set(
+    options.servers.filter((server) => server.upstreams.some(({ upstream }) => isPersonal(upstream))).map(nameOf),
+  );
   const shapeOf = (name: string): ServerShape => {
     const server = shapes.get(name);
     if (server === undefined) throw new Error(`no server is configured as ${name}`);
     return server;
   };
-  const table = (name: string): ServerTable | Promise<ServerTable> => {
+  const table = (name: string, reader?: Reader): ServerTable | Promise<ServerTable> => {
     const server = shapeOf(name);
-    const current = server.upstreams.map((part) => options.snapshots.current(part.upstream));
-    if (current.every((snapshot) => snapshot !== undefined)) return remembered(server, current, []);
-    return gather(server, options.snapshots).then(({ snapshots, missing }) => remembered(server, snapshots, missing));
-  };
-  const remembered = (
-    server: ServerShape,
-    snapshots: readonly Snapshot[],
-    missing: ServerTable["missing"],
-  ): ServerTable => {
-    const known = built.get(server.name);
-    if (known !== undefined && sameParts(known, snapshots, missing)) return known;
-    const fresh = buildTable(server, snapshots, missing);
-    built.set(server.name, fresh);
-    return fresh;
+    const own = reader === undefined || !personalServers.has(name) ? undefined : personal.of(reader);
+    const from = (upstream: string): Snapshots | undefined => (isPersonal(upstream) ? own?.snapshots : snapshots);
+    return tableOf({ server, from, isPersonal, built: own?.tables ?? built, forSomebody: own !== undefined });
   };
   return {
     table,
-    upstreamsOf: (name) => shapeOf(name).upstreams.map(({ upstream }) => upstream),
+    isPersonal: (name) => personalServers.has(name),
+    sharedUpstreamsOf: (name) => upstreamsOf(shapeOf(name)).filter((upstream) => !isPersonal(upstream)),
+    personal,
+    upstreamsOf: (name) => upstreamsOf(shapeOf(name)),
     linked: (name, upstream, uri) => {
       const part = shapeOf(name).upstreams.find((candidate) => candidate.upstream === upstream);
       return part === undefined ? undefined : linkedEntry(part, uri);
     },
     look: (upstream) => {
-      options.snapshots.current(upstream);
+      snapshots.current(upstream);
     },
-    refresh: (upstream) => options.snapshots.refresh(upstream),
+    refresh: (upstream) => snapshots.refresh(upstream),
     onChange: options.changes.onChange,
   };
 }
 
-async function gather(
-  server: ServerShape,
-  snapshots: Snapshots,
-): Promise<{ snapshots: Snapshot[]; missing: { upstream: string; refusal: Refusal }[] }> {
-  const answers = await Promise.all(
-    server.upstreams.map(async ({ upstream }) => ({ upstream, answer: await snapshots.wait(upstream) })),
-  );
-  const have: Snapshot[] = [];
-  const missing: { upstream: string; refusal: Refusal }[] = [];
-  for (const { upstream, answer } of answers)
-    if ("items" in answer) have.push(answer);
-    else missing.push({ upstream, refusal: answer });
-  return { snapshots: have, missing };
+function nameOf({ name }: ServerShape): string {
+  return name;
 }
 
-function sameParts(known: ServerTable, snapshots: readonly Snapshot[], missing: ServerTable["missing"]): boolean {
+function upstreamsOf({ upstreams }: ServerShape): readonly string[] {
+  return upstreams.map(({ upstream }) => upstream);
+}
+
+/** Where a table comes from, and where those that were built before are. */
+interface TableSource {
+  readonly server: ServerShape;
+  /** Undefined for an upstream that nobody is there to read for. */
+  readonly from: (upstream: string) => Snapshots | undefined;
+  readonly isPersonal: (upstream: string) => boolean;
+  readonly built: Map<string, ServerTable>;
+  readonly forSomebody: boolean;
+}
+
+function tableOf(source: TableSource): ServerTable | Promise<ServerTable> {
+  const { server, from } = source;
+  const current: Snapshot[] = [];
+  const unconnected: string[] = [];
+  let isWhole = true;
+  for (const { upstream } of server.upstreams) {
+    const snapshots = from(upstream);
+    const snapshot = snapshots?.current(upstream);
+    if (snapshot !== undefined) current.push(snapshot);
+    else if (snapshots === undefined) unconnected.push(upstream);
+    else isWhole = false;
+  }
+  if (isWhole) return remembered(source, { snapshots: current, missing: [], unconnected });
+  return gather(source).then((parts) => remembered(source, parts));
+}
+
+function remembered({ server, built, forSomebody }: TableSource, parts: TableParts): ServerTable {
+  const known = built.get(server.name);
+  if (known !== undefined && sameParts(known, parts)) return known;
+  const fresh = buildTable(server, parts, forSomebody);
+  built.set(server.name, fresh);
+  return fresh;
+}
+
+async function gather({ server, from, isPersonal }: TableSource): Promise<TableParts> {
+  const answers = await Promise.all(
+    server.upstreams.map(async ({ upstream }) => ({ upstream, answer: await from(upstream)?.wait(upstream) })),
+  );
+  const snapshots: Snapshot[] = [];
+  const missing: { upstream: string; refusal: Refusal }[] = [];
+  const unconnected: string[] = [];
+  for (const { upstream, answer } of answers)
+    if (answer === undefined) unconnected.push(upstream);
+    else if ("items" in answer) snapshots.push(answer);
+    else if (isPersonal(upstream) && answer.code === "UPSTREAM_CONNECTION_REQUIRED") unconnected.push(upstream);
+    else missing.push({ upstream, refusal: answer });
+  return { snapshots, missing, unconnected };
+}
+
+function sameParts(known: ServerTable, { snapshots, missing, unconnected }: TableParts): boolean {
   return (
     known.snapshots.length === snapshots.length &&
     known.snapshots.every((snapshot, at) => snapshot === snapshots[at]) &&
     known.missing.length === missing.length &&
-    known.missing.every((absent, at) => absent.refusal === missing[at]?.refusal)
+    known.missing.every((absent, at) => absent.refusal === missing[at]?.refusal) &&
+    known.unconnected.length === unconnected.length &&
+    known.unconnected.every((upstream, at) => upstream === unconnected[at])
   );
 }

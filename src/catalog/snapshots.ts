@@ -140,6 +140,8 @@ async function readInto(upstream: string, slot: Slot, options: Parameters<typeof
     slot.fetchedAt = options.now();
     slot.failure = undefined;
   } else {
+    // What was read on an account that is not connected any more is not shown on.
+    if (answer.refusal.code === "UPSTREAM_CONNECTION_REQUIRED") slot.snapshot = undefined;
     slot.failure = { refusal: answer.refusal, at: options.now() };
   }
   options.onReading?.({ upstream, refusal: answer.ok ? undefined : answer.refusal, noticed, changed });

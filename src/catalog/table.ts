@@ -6,6 +6,7 @@ import { paramHeaderPlan, type ParamHeaderPlan } from "../protocol/modern/param-
 import { digestOf } from "../protocol/json/canonical.ts";
 import { withoutKeys } from "../protocol/hop-meta.ts";
 import { makesTasks, taskSupportOf } from "../protocol/tasks.ts";
+import { connectEntry } from "./connect-entry.ts";
 import type { CatalogItem } from "./fetch-upstream.ts";
 import { shape, type ServerShape, type UpstreamPart } from "./shape.ts";
 import type { Snapshot } from "./snapshots.ts";
@@ -26,6 +27,8 @@ export interface Entry {
   /** How `Mcp-Param-*` headers follow from the arguments (2026-07-28, transport). Tools only. */
   readonly paramHeaders: ParamHeaderPlan | undefined;
   readonly matches: UriMatcher | undefined;
+  /** The gateway's own tool, which leads whoever calls it to the page that connects the upstream. */
+  readonly connects: boolean;
 }
 
 export interface KeyedSchema {
@@ -43,15 +46,19 @@ export interface ServerTable {
   readonly templates: readonly Entry[];
   /** Upstreams whose lists cannot be had now. */
   readonly missing: readonly { readonly upstream: string; readonly refusal: Refusal }[];
+  /** Upstreams that list nothing before their user has connected them; of a table for nobody, all that are read so. */
+  readonly unconnected: readonly string[];
 }
 
-export function buildTable(
-  server: ServerShape,
-  snapshots: readonly Snapshot[],
-  missing: ServerTable["missing"],
-): ServerTable {
+/** What a table is built of. */
+export type TableParts = Pick<ServerTable, "snapshots" | "missing" | "unconnected">;
+
+/** `forSomebody`: the table of one reader, who finds a way to connect what is not connected. */
+export function buildTable(server: ServerShape, parts: TableParts, forSomebody: boolean): ServerTable {
+  const { snapshots, unconnected } = parts;
   const entries: Entry[] = [];
   for (const part of server.upstreams) {
+    if (forSomebody && unconnected.includes(part.upstream)) entries.push(connectEntry(part.upstream));
     const snapshot = snapshots.find((candidate) => candidate.upstream === part.upstream);
     for (const item of snapshot?.items ?? []) {
       const exposed = shape(part, item);
@@ -62,11 +69,10 @@ export function buildTable(
   }
   return {
     server: server.name,
-    snapshots,
+    ...parts,
     entries,
     byName: index(entries),
     templates: entries.filter((entry) => entry.item.kind === "template"),
-    missing,
   };
 }
 
@@ -95,6 +101,7 @@ export function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: 
     ...tool,
     withheld: item.withheld ?? nameFault(part, item, exposed.name) ?? tool.withheld ?? templateFault(item, matches),
     matches,
+    connects: false,
   };
 }
 

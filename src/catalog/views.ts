@@ -45,7 +45,7 @@ interface Kept {
 export function createViews(options: { viewsMax: number; viewAgeMsMax: number; now: () => number }): Views {
   const kept = new Map<string, Kept>();
   const of = (request: ViewRequest): View => {
-    const key = `${request.table.server} ${facetsOf(request.principal)}`;
+    const key = keyOf(request.table.server, request.principal);
     const found = kept.get(key);
     const now = options.now();
     if (
@@ -69,7 +69,8 @@ export function createViews(options: { viewsMax: number; viewAgeMsMax: number; n
 
 function makeView(request: ViewRequest): View {
   const entitled = request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry));
-  const collided = new Set(colliding(entitled));
+  // The gateway's own keep their names.
+  const collided = new Set(colliding(entitled).filter(({ connects }) => !connects));
   const visible = new Set(entitled.filter((entry) => !collided.has(entry)));
   const texts = new Map<string, WrittenText>();
   const listText = (key: string, write: () => string): WrittenText => {
@@ -90,14 +91,20 @@ function makeView(request: ViewRequest): View {
   return { table: request.table, visible, collided, visibleBy, listText };
 }
 
-/** A remembered token yields the same principal object, so this is computed once per token. */
-const facets = new WeakMap<Principal, string>();
+/**
+ * A remembered token yields the same principal object, so this is made once per token and server: a key that is
+ * joined anew has to be hashed anew at every call.
+ */
+const keys = new WeakMap<Principal, Map<string, string>>();
 
-function facetsOf(principal: Principal): string {
-  let text = facets.get(principal);
-  if (text === undefined) {
-    const { key, issuerAlias, groups, scopes, claims } = principal;
-    facets.set(principal, (text = JSON.stringify([key, issuerAlias, groups, scopes, claims])));
+/** Everything of a principal that policy may read. The names of servers are few, and come from configuration. */
+function keyOf(server: string, principal: Principal): string {
+  let byServer = keys.get(principal);
+  if (byServer === undefined) keys.set(principal, (byServer = new Map<string, string>()));
+  let key = byServer.get(server);
+  if (key === undefined) {
+    const { key: who, issuerAlias, groups, scopes, claims } = principal;
+    byServer.set(server, (key = `${server} ${JSON.stringify([who, issuerAlias, groups, scopes, claims])}`));
   }
-  return text;
+  return key;
 }

@@ -1,5 +1,6 @@
 import { StoreUnavailable } from "../model/records.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
+import { withWayOut } from "./connections/way-out.ts";
 import { columnOf, type Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { columns, journey, type Column, type Row, type Step } from "./journey.ts";
@@ -20,13 +21,13 @@ const tails: ReadonlyMap<Column, readonly Step[]> = new Map(
 export async function walk(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const refusal = await run(head, x, g);
   if (refusal !== undefined || x.batch !== undefined) return refusal;
-  return run(tailOf(x), x, g);
+  return withWayOut(x, g, await run(tailOf(x), x, g));
 }
 
 /** Walks one element of a batch: its principal is known and its message is parsed. */
 export async function walkElement(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const refusal = await run(head.slice(2), x, g);
-  return refusal ?? run(tailOf(x), x, g);
+  return refusal ?? withWayOut(x, g, await run(tailOf(x), x, g));
 }
 
 function tailOf(x: Exchange): readonly Step[] {

@@ -1,3 +1,5 @@
+import type { Shown } from "../auth/possession.ts";
+import type { CallerToken } from "../model/caller-token.ts";
 import { neverCancelled, type Cancellation } from "../model/cancellation.ts";
 import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
@@ -26,6 +28,8 @@ export interface Arrival {
   readonly mcp: McpHeaders;
   /** Every Authorization header received, so that a second one is seen. */
   readonly authorization: readonly string[];
+  /** What shows, for tokens that are bound to it, that whoever sends the token holds it. */
+  readonly shown: Shown;
   readonly address: string;
   /** Cancelled when the client's connection is gone. */
   readonly gone: Cancellation;
@@ -51,8 +55,8 @@ export interface ListeningStream {
 
 /** Messages to the client while its request is under way. The first one settles that the answer is a stream. */
 export interface ClientStream {
-  /** One JSON-RPC message. Dropped when the client is gone or reads too slowly. */
-  send(message: string): void;
+  /** One JSON-RPC message. False when it is dropped, as the client is gone or reads too slowly. */
+  send(message: string): boolean;
 }
 
 /** What the caller asked for, and the entry that this principal's view has under that name. */
@@ -72,6 +76,8 @@ export interface Exchange {
   ref: string;
   readonly startedAt: number;
   principal: Principal | undefined;
+  /** What the principal was read from, for an upstream whose credential is exchanged for it. */
+  callerToken: CallerToken | undefined;
   body: Json | undefined;
   batch: readonly Json[] | undefined;
   classified: Classified | undefined;
@@ -86,6 +92,8 @@ export interface Exchange {
   fieldsRead: JsonObject | undefined;
   /** What a modern client resumes a call with: its answers, and the state of the upstream as the upstream gave it. */
   input: { readonly responses: JsonObject | undefined; readonly state: string | undefined } | undefined;
+  /** The client comes back as the person agreed to connect the upstream. */
+  connecting: boolean;
   release: (() => void) | undefined;
   /** Least severity of log messages that the client wants to be told of during this call; undefined: it did not say. */
   logLevel: LogLevel | undefined;
@@ -117,6 +125,7 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     ref,
     startedAt,
     principal: undefined,
+    callerToken: undefined,
     body: undefined,
     batch: undefined,
     classified: undefined,
@@ -128,6 +137,7 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     decision: undefined,
     fieldsRead: undefined,
     input: undefined,
+    connecting: false,
     release: undefined,
     logLevel: undefined,
     cancellation: neverCancelled,

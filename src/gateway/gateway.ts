@@ -1,6 +1,7 @@
 import type { Evidence } from "../audit/port.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { DefinitionSource } from "../catalog/port.ts";
 import type { Views } from "../catalog/views.ts";
 import type { ItemIdentity } from "../model/item.ts";
 import type { Courier } from "../model/courier.ts";
@@ -10,15 +11,18 @@ import type { Limits } from "../model/limits.ts";
 import type { Policy } from "../policy/compile.ts";
 import type { Checkers } from "../schema/checker.ts";
 import type { Sessions } from "../session/sessions.ts";
-import type { Upstreams } from "../upstream/port.ts";
+import type { OnAccountOf, Upstreams } from "../upstream/port.ts";
 import type { ClientStreams } from "./streams/client-streams.ts";
 import type { Asking } from "./asking/asking.ts";
+import type { Connections } from "./connections/connections.ts";
 import type { ItemDeadlines } from "./deadlines.ts";
 import type { FileRoutes } from "./files/file-routes.ts";
 import type { LinkBook } from "./link-book.ts";
 import type { Sealing } from "./sealing.ts";
+import type { CancelElsewhere } from "./cancel-elsewhere.ts";
 import type { UnderWay } from "./under-way.ts";
 import type { TaskBook } from "./tasks/task-book.ts";
+import type { AtWork } from "./at-work.ts";
 
 /** A virtual server as the journey needs it. */
 export interface VirtualServer {
@@ -29,6 +33,10 @@ export interface VirtualServer {
   readonly resource: string;
   readonly metadataUrl: string;
   readonly minimalScopes: readonly string[];
+  /** Algorithms of DPoP proofs; absent: no issuer's tokens are taken with any. */
+  readonly proofAlgorithms?: readonly string[] | undefined;
+  /** What the advertised issuer wants before each scope. Default: nothing. */
+  readonly scopePrefix?: string | undefined;
   /** Extensions that are declared across the gateway. */
   readonly extensions: readonly string[];
 }
@@ -46,6 +54,8 @@ export interface UpstreamTreatment {
   readonly disconnect: "cancel" | "continue";
   /** A request state of this upstream resumes one call, once. */
   readonly stateSingleUse: boolean;
+  /** Lower-case names of headers that go on from clients to it. */
+  readonly forwardHeaders: readonly string[];
 }
 
 /** What an exchange came to, for metrics. Labels come from configuration and closed lists alone. */
@@ -65,25 +75,35 @@ export interface Gateway {
   readonly allowedOrigins: ReadonlySet<string>;
   readonly limits: Limits;
   readonly authenticate: Authenticator["authenticate"];
+  /** The nonce that DPoP proofs carry from now on; absent: none are taken. */
+  readonly proofNonce?: (() => string) | undefined;
   readonly sessions: Sessions;
   readonly courier: Courier;
   readonly sealing: Sealing;
   readonly underWay: UnderWay;
+  readonly cancelElsewhere: CancelElsewhere;
   readonly catalog: Catalog;
   readonly views: Views;
+  /** Where lists are read from on somebody's account. */
+  readonly definitionsFor: (account: OnAccountOf) => DefinitionSource;
   readonly policy: () => Policy;
   readonly checkers: Checkers;
   /** False: hostile text in results is reported and delivered as it came. */
   readonly cleanResults: boolean;
   readonly upstreams: Upstreams;
   readonly treatments: ReadonlyMap<string, UpstreamTreatment>;
+  /** Whoever stops waits for it. */
+  readonly atWork: AtWork;
   readonly slots: CallSlots;
+  /** For what serves recovery. */
+  readonly recoverySlots: CallSlots;
   /** Paths of upstreams that are fetched as files; links to them in results get their public address. */
   readonly files: FileRoutes;
   /** Resources that results named. */
   readonly links: LinkBook;
   readonly clientStreams: ClientStreams;
   readonly asking: Asking;
+  readonly connections: Connections;
   readonly tasks: TaskBook;
   readonly evidence: Evidence;
   readonly auditRequired: boolean;
@@ -97,7 +117,7 @@ export interface Gateway {
   readonly logRefusal: (facts: Readonly<Record<string, Fact>>, cause: unknown) => void;
 }
 
-/** Bounds the calls that one principal has under way on this replica. */
+/** Bounds what one principal has under way on this replica. */
 export interface CallSlots {
   /** A function that frees the slot, or undefined when none is free. */
   take(principalKey: string): (() => void) | undefined;

@@ -13,6 +13,7 @@ import { answerRefusal, messageFor, type Answer, type RefusalContext } from "./w
 /** One HTTP request at an MCP endpoint, from arrival to answer. Never rejects: a fault of ours is answered as one. */
 export async function handle(arrival: Arrival, g: Gateway): Promise<Answer> {
   const x = beginExchange(arrival, g.ref(), g.now());
+  g.atWork.begin();
   try {
     const refusal = await walk(x, g);
     if (refusal === undefined && x.batch !== undefined) return await handleBatch(x, g, x.batch);
@@ -21,6 +22,8 @@ export async function handle(arrival: Arrival, g: Gateway): Promise<Answer> {
     const { refusal } = refuse("INTERNAL_FAULT");
     g.logRefusal({ ref: x.ref, code: refusal.code }, cause);
     return answerRefusal(refusal, contextOf(x, g));
+  } finally {
+    g.atWork.end();
   }
 }
 
@@ -121,7 +124,6 @@ function beforeResult(id: RpcId): string {
 const afterResult: Buffer = Buffer.from("}");
 
 function contextOf(x: Exchange, g: Gateway): RefusalContext {
-  const { metadataUrl, minimalScopes } = x.arrival.server;
   return {
     ref: x.ref,
     era: x.classified?.era,
@@ -131,6 +133,7 @@ function contextOf(x: Exchange, g: Gateway): RefusalContext {
     outcome: x.outcome,
     asTask: x.task?.is === "wanted",
     serverInfo: { ...g.info },
-    resource: { metadataUrl, minimalScopes },
+    resource: x.arrival.server,
+    authorization: x.arrival.authorization,
   };
 }

@@ -1,6 +1,7 @@
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Refusal } from "../model/refusal.ts";
+import { callConnectTool } from "./connections/connect-tool.ts";
 import { admitTransport } from "./steps/admit-transport.ts";
 import { answerHere } from "./steps/answer-here.ts";
 import { applyLimits } from "./steps/apply-limits.ts";
@@ -11,6 +12,7 @@ import { checkArguments } from "./steps/check-arguments.ts";
 import { checkResult } from "./steps/check-result.ts";
 import { decideExchange } from "./steps/decide.ts";
 import { forward } from "./steps/forward.ts";
+import { hearUpstream } from "./steps/hear-upstream.ts";
 import { keepSubscription } from "./steps/keep-subscription.ts";
 import { noteLinks } from "./steps/note-links.ts";
 import { noteUpstream } from "./steps/note-upstream.ts";
@@ -78,10 +80,12 @@ export const journey: readonly Row[] = [
   row(decideExchange,   "x  x  x  x  x  x    x  x  x  x  x"),
   row(applyLimits,      ".  x  x  .  .  .    x  x  .  .  ."),
   row(beginCall,        ".  x  x  .  .  .    x  x  .  .  ."),
-  row(openRequestState, ".  .  .  .  .  .    x  .  .  .  ."),
+  row(openRequestState, ".  .  .  .  .  .    x  x  .  .  ."),
   row(recordIntent,     ".  x  x  .  x  .    x  x  x  .  ."),
   row(attachCredential, ".  x  x  .  .  .    x  x  .  .  ."),
+  row(hearUpstream,     ".  x  .  .  .  .    .  .  .  .  ."),
   row(keepSubscription, ".  x  .  .  .  .    .  .  .  .  ."),
+  row(callConnectTool,  ".  x  .  .  .  .    x  .  .  .  ."),
   row(forward,          ".  x  .  .  .  .    x  .  .  .  ."),
   row(noteUpstream,     ".  x  .  .  .  .    .  .  .  .  ."),
   row(forwardTask,      ".  .  x  .  .  .    .  x  .  .  ."),

@@ -1,4 +1,4 @@
-import { bearerChallenge, challengeError } from "../auth/challenge.ts";
+import { challengeAlgorithms, challengeError, challengeText } from "../auth/challenge.ts";
 import type { JsonObject } from "../model/json.ts";
 import { metaPrefix, serverInfoMetaKey } from "../model/identifiers.ts";
 import type { Fact, Refusal, RefusalCode } from "../model/refusal.ts";
@@ -8,6 +8,7 @@ import type { Outcome } from "../model/outcome.ts";
 import { errorMessage, resultMessage } from "../protocol/jsonrpc.ts";
 import { capabilitiesAt } from "../protocol/required-capabilities.ts";
 import { writeJson } from "../protocol/json/write.ts";
+import type { VirtualServer } from "./gateway.ts";
 import { wireRules, type WireRule } from "./wire-rules.ts";
 
 /** What goes back to the client: one HTTP answer with an optional JSON text, as UTF-8 where that was made beforehand. */
@@ -33,7 +34,10 @@ export interface RefusalContext {
   /** What the gateway says of itself in results of the modern era (2026-07-28, basic, "`_meta`"). */
   readonly serverInfo?: JsonObject;
   /** The protected resource, when the path names one: where a challenge sends the client. */
-  readonly resource: { readonly metadataUrl: string; readonly minimalScopes: readonly string[] } | undefined;
+  readonly resource:
+    Pick<VirtualServer, "metadataUrl" | "minimalScopes" | "scopePrefix" | "proofAlgorithms"> | undefined;
+  /** Every Authorization header received: a challenge is of the scheme that its client speaks. Default: none. */
+  readonly authorization?: readonly string[];
 }
 
 /**
@@ -86,19 +90,34 @@ function headersOf(rule: WireRule, refusal: Refusal, context: RefusalContext): R
   if (rule.status === 405) headers["allow"] = listOf(refusal.facts["allow"]).join(", ");
   else if (statusOf(rule, refusal, context) === 405) headers["allow"] = "POST, DELETE";
   if ((rule.form === "challenge" || rule.form === "step-up") && context.resource !== undefined)
-    headers["www-authenticate"] = challengeFor(refusal, context.resource);
+    headers["www-authenticate"] = challengeFor(refusal, context.resource, context.authorization);
   return headers;
 }
 
-function challengeFor(refusal: Refusal, resource: NonNullable<RefusalContext["resource"]>): string {
+function challengeFor(
+  refusal: Refusal,
+  resource: NonNullable<RefusalContext["resource"]>,
+  authorization: readonly string[] = [],
+): string {
   const isStepUp = refusal.code === "SCOPE_INSUFFICIENT";
   const error = challengeError(refusal.code);
-  return bearerChallenge({
+  return challengeText({
+    algs: challengeAlgorithms(authorization, resource.proofAlgorithms),
     resourceMetadataUrl: resource.metadataUrl,
-    scopes: isStepUp ? listOf(refusal.facts["scopes"]) : resource.minimalScopes,
+    scopes: asAsked(isStepUp ? stepUpScopes(refusal, resource) : resource.minimalScopes, resource),
     error,
     description: error === undefined ? undefined : wireRules[refusal.code].text,
   });
+}
+
+/** With the least that is useful: some clients hold what the latest challenge names and nothing else. */
+function stepUpScopes({ facts }: Refusal, resource: RefusalContext["resource"]): string[] {
+  return [...new Set([...listOf(facts["scopes"]), ...(resource?.minimalScopes ?? [])])];
+}
+
+/** As clients have to ask the server's issuer for them. */
+function asAsked(scopes: readonly string[], resource: RefusalContext["resource"]): string[] {
+  return scopes.map((scope) => `${resource?.scopePrefix ?? ""}${scope}`);
 }
 
 function listOf(fact: Fact | undefined): readonly string[] {
@@ -153,7 +172,8 @@ function rpcError(refusal: Refusal, rule: WireRule, context: RefusalContext): Rp
     data["supported"] = [...listOf(refusal.facts["supported"])];
     data["requested"] = typeof refusal.facts["requested"] === "string" ? refusal.facts["requested"] : "";
   }
-  if (refusal.code === "SCOPE_INSUFFICIENT") data["scopes"] = [...listOf(refusal.facts["scopes"])];
+  if (refusal.code === "SCOPE_INSUFFICIENT")
+    data["scopes"] = asAsked(stepUpScopes(refusal, context.resource), context.resource);
   if (refusal.code === "CLIENT_CAPABILITY_MISSING" && context.era === "modern")
     data["requiredCapabilities"] = capabilitiesAt(listOf(refusal.facts["required"]));
   const message = rule.form === "call" && refusal.message !== undefined ? `${rule.text} ${refusal.message}` : rule.text;

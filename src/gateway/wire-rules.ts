@@ -52,9 +52,11 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   BODY_INCOMPLETE: http(400, invalidRequest, "The request body did not arrive whole."),
 
   AUTH_TOKEN_MISSING: challenge("Sign in: this server needs an access token."),
-  AUTH_SCHEME_UNSUPPORTED: challenge("Only Bearer access tokens are accepted."),
-  AUTH_TOKEN_MALFORMED: challenge("The access token is malformed."),
-  AUTH_TOKEN_ENCRYPTED: challenge("The access token is encrypted or opaque; this server needs a signed JWT."),
+  AUTH_SCHEME_UNSUPPORTED: challenge(
+    "Only access tokens are accepted, by the scheme Bearer, or DPoP where that is on.",
+  ),
+  AUTH_TOKEN_MALFORMED: challenge("The access token is malformed, or opaque where a signed JWT is needed."),
+  AUTH_TOKEN_ENCRYPTED: challenge("The access token is encrypted; this server needs one it can read."),
   AUTH_TOKEN_TYPE_REFUSED: challenge("This is not an access token."),
   AUTH_ALGORITHM_REFUSED: challenge("The access token's signature algorithm is not accepted."),
   AUTH_ISSUER_UNKNOWN: challenge("The access token's issuer is not trusted here."),
@@ -64,7 +66,18 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   AUTH_TOKEN_NOT_YET_VALID: challenge("The access token is not valid yet."),
   AUTH_AUDIENCE_MISMATCH: challenge("The access token was issued for another audience."),
   AUTH_CLAIM_INVALID: challenge("The access token lacks a claim this server needs."),
+  AUTH_TOKEN_INACTIVE: challenge("The access token's issuer says that it is not active."),
   AUTH_TOKEN_REVOKED: challenge("The access token has been revoked."),
+  AUTH_DPOP_SCHEME_NEEDED: challenge("The access token is bound to a key: it needs the scheme DPoP and a proof."),
+  AUTH_DPOP_TOKEN_UNBOUND: challenge("The access token is bound to no key: it needs the scheme Bearer."),
+  AUTH_DPOP_REQUIRED: challenge("This server takes only access tokens that are bound to a key."),
+  AUTH_DPOP_PROOF_MISSING: challenge("A DPoP proof must come with this access token."),
+  AUTH_DPOP_PROOF_INVALID: challenge("The DPoP proof does not hold for this request."),
+  AUTH_DPOP_KEY_MISMATCH: challenge("The DPoP proof is made with another key than the access token is bound to."),
+  AUTH_DPOP_NONCE_NEEDED: challenge("The DPoP proof must carry the nonce that the DPoP-Nonce header gives."),
+  AUTH_DPOP_PROOF_REPLAYED: challenge("The DPoP proof was used before."),
+  AUTH_CERTIFICATE_MISSING: challenge("The access token is bound to a client certificate, and none was shown."),
+  AUTH_CERTIFICATE_MISMATCH: challenge("The access token is bound to another client certificate."),
   AUTH_ISSUER_UNAVAILABLE: http(503, internalError, "The access token cannot be checked now. Try again soon."),
   SCOPE_INSUFFICIENT: {
     form: "step-up",
@@ -72,6 +85,31 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
     rpcCode: invalidRequest,
     text: "The access token lacks scopes this operation needs.",
   },
+
+  SIGNIN_DECLINED: http(403, invalidRequest, "The sign-in was not completed at your organisation's provider."),
+  SIGNIN_ANSWER_INVALID: http(403, invalidRequest, "The sign-in cannot be accepted. Start again."),
+  SIGNIN_PROVIDER_UNAVAILABLE: http(
+    503,
+    internalError,
+    "Your organisation's provider cannot be asked now. Try again soon.",
+  ),
+  SIGNIN_DENIED: http(403, invalidRequest, "You may not sign in here."),
+  CONNECT_FORM_REFUSED: http(
+    403,
+    invalidRequest,
+    "This form was sent from another site or is too old. Open the page again.",
+  ),
+  CONNECT_ATTEMPT_LOST: http(
+    403,
+    invalidRequest,
+    "This was begun in another browser, has expired, or is already finished. Start again.",
+  ),
+  CONNECT_LINK_INVALID: http(
+    400,
+    invalidRequest,
+    "This link is not valid or has expired. Ask your application for a new one.",
+  ),
+  CONNECT_NOT_YOURS: http(403, invalidRequest, "This link was made for somebody else. Only they can use it."),
 
   JSON_NOT_UTF8: json("The body is not UTF-8."),
   JSON_MALFORMED: json("The body is not JSON."),
@@ -96,7 +134,7 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   SESSION_UNKNOWN: http(404, -32001, "Session not found"),
   SESSION_NOT_YOURS: http(404, -32001, "Session not found"),
   SESSION_LIMIT_REACHED: message(internalError, "Too many sessions are open. Close some or wait until they expire."),
-  SUBSCRIPTION_LIMIT_REACHED: message(internalError, "This session has too many subscriptions. End some first."),
+  SUBSCRIPTION_LIMIT_REACHED: message(internalError, "There are too many subscriptions. End some first."),
   STREAM_LIMIT_REACHED: http(429, internalError, "Too many streams are open. Close some, then try again."),
 
   ITEM_UNKNOWN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
@@ -140,6 +178,16 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ),
   UPSTREAM_CREDENTIAL_UNAVAILABLE: call(
     "The gateway cannot get its credential for the server behind this item. Your own sign-in is fine; try later.",
+  ),
+  UPSTREAM_CONNECTION_REQUIRED: call(
+    "The server behind this item needs to be connected to your own account there first.",
+  ),
+  UPSTREAM_CONNECTION_REFUSED: call("Connecting the server behind this item did not succeed. Begin again."),
+  UPSTREAM_AUTHORIZATION_UNUSABLE: call(
+    "The server behind this item cannot be connected as it stands. Your own sign-in is fine; tell the operator.",
+  ),
+  UPSTREAM_ISSUER_CHANGED: call(
+    "The server behind this item suddenly names another sign-in service, so it is not used. Tell the operator.",
   ),
   UPSTREAM_SESSION_LOST: call("The server behind this item lost its session. Try again."),
   UPSTREAM_REVISION_UNSUPPORTED: call("The server behind this item speaks a protocol version the gateway does not."),

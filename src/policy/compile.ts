@@ -21,7 +21,11 @@ export interface Policy {
   readonly denies: RuleIndex;
   /** Denies that concern exchanges without an item, by rank. */
   readonly serverDenies: readonly Rule[];
+  /** The rules of `allows` and `denies`, by rank. */
+  readonly itemRules: { readonly allows: readonly Rule[]; readonly denies: readonly Rule[] };
   readonly conditions: Conditions;
+  /** Scopes that rules name in `who` and `stepUp`; those of conditions are text like any other. */
+  readonly scopes: readonly string[];
   readonly ruleCount: number;
 }
 
@@ -74,13 +78,16 @@ export function compilePolicies(documents: readonly PolicyDocument[], context: P
 function policyOf(reading: Reading, digest: string): Policy {
   const sorted = reading.rules.toSorted((left, right) => (left.id < right.id ? -1 : 1));
   const rules = sorted.map((rule, rank): Rule => ({ ...rule, rank }));
+  const allows = rules.filter((rule) => rule.effect === "allow");
   const denies = rules.filter((rule) => rule.effect === "deny");
   return Object.freeze({
     digest,
-    allows: indexRules(rules.filter((rule) => rule.effect === "allow")),
+    allows: indexRules(allows),
     denies: indexRules(denies),
     serverDenies: denies.filter(concernsServer),
+    itemRules: { allows, denies },
     conditions: reading.conditions,
+    scopes: [...new Set(rules.flatMap(({ who, stepUp }) => [...who.scopes, ...stepUp]))],
     ruleCount: rules.length,
   });
 }

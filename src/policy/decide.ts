@@ -17,6 +17,7 @@ type Denied = Extract<Decision, { readonly effect: "deny" }>;
  * Does not check that the item exists, is listed, or that the arguments fit its schema.
  */
 export function decide(policy: Policy, question: Question): Decision {
+  if (isOutside(question)) return { effect: "deny", reason: "outside-token", read: [] };
   const turn = policy.conditions.begin(question);
   const target = targetOf(question.server, question.item);
   return (
@@ -31,6 +32,7 @@ export function decide(policy: Policy, question: Question): Decision {
  * `question.args` is not looked at.
  */
 export function listing(policy: Policy, question: Omit<Question, "args">): Listing {
+  if (isOutside(question)) return "hidden";
   const turn = policy.conditions.begin({ ...question, args: undefined });
   const target = targetOf(question.server, question.item);
   for (const rule of policy.denies.matching(question.principal, target)) {
@@ -56,6 +58,45 @@ export function decideServer(policy: Policy, question: Omit<Question, "item" | "
     (rule) => rule.who.matches(principal) && (rule.what.servers?.includes(server) ?? true),
   );
   return firstDenial(matching, turn) ?? { effect: "allow", rule: "", read: [] };
+}
+
+/**
+ * Whether some rule allows this principal something of an upstream, and none denies all of it: for what stands in the
+ * place of items that nobody knows yet. Conditions count for nothing, as there is no item that they could be about.
+ */
+export function reaches(
+  policy: Policy,
+  {
+    principal,
+    server,
+    upstream,
+  }: { readonly principal: Principal; readonly server: string; readonly upstream: string },
+): boolean {
+  const isBound = principal.boundTo?.some((item) => item.upstream === upstream) === false;
+  const concerns = ({ who, what }: Rule): boolean =>
+    what.kind !== "clientFeature" &&
+    (what.servers?.includes(server) ?? true) &&
+    (what.upstreams?.includes(upstream) ?? true) &&
+    who.matches(principal);
+  const deniesAll = ({ what, when }: Rule): boolean =>
+    when === undefined && what.kind === undefined && what.names.by === "nothing";
+  return (
+    !isBound &&
+    policy.itemRules.allows.some(concerns) &&
+    !policy.itemRules.denies.some((rule) => deniesAll(rule) && concerns(rule))
+  );
+}
+
+/**
+ * A token may be bound to items: then no rule allows another one, nor what upstreams ask of the client. Names are
+ * the upstream's own and compare exactly, so that a binding never means more than it says.
+ */
+function isOutside({ principal, item }: Pick<Question, "principal" | "item">): boolean {
+  return (
+    principal.boundTo?.some(
+      ({ upstream, kind, name }) => upstream === item.upstream && kind === item.kind && name === item.name,
+    ) === false
+  );
 }
 
 function firstDenial(rules: readonly Rule[], turn: Turn): Denied | undefined {

@@ -17,6 +17,8 @@ export interface Who {
   matches(principal: Principal): boolean;
   /** Groups of which a matching principal holds at least one; undefined when groups do not decide. */
   readonly groups: readonly string[] | undefined;
+  /** Scopes that it names. */
+  readonly scopes: readonly string[];
 }
 
 type Test = (principal: Principal) => boolean;
@@ -37,6 +39,7 @@ export function readWho(place: Place, value: unknown, names: WhoNames): Who | un
   warnOfUnqualified(place, fields);
   const tests: Test[] = [];
   let groups: readonly string[] | undefined;
+  let scopes: readonly string[] = [];
   for (const [name, entry] of fields) {
     const here = at(place, name);
     if (name === "claims") tests.push(...readClaims(here, entry, names.claims));
@@ -44,11 +47,12 @@ export function readWho(place: Place, value: unknown, names: WhoNames): Who | un
       const words = readWords(here, entry, name === "groups" || name === "scopes");
       if (words === undefined) continue;
       checkWords({ place: here, name, words: words.words, issuerAliases });
+      if (name === "scopes") scopes = words.words;
       if (name === "groups") groups = words.all ? words.words.slice(0, 1) : words.words;
       tests.push(fieldTest(name, words));
     }
   }
-  return { groups, matches: (principal) => tests.length > 0 && tests.every((test) => test(principal)) };
+  return { groups, scopes, matches: (principal) => tests.length > 0 && tests.every((test) => test(principal)) };
 }
 
 function readAnyone(place: Place, fields: ReadonlyMap<string, unknown>): Who | undefined {
@@ -61,7 +65,7 @@ function readAnyone(place: Place, fields: ReadonlyMap<string, unknown>): Who | u
     fault(place, [...fields.keys()], "anyone alone", "`anyone: true` stands alone: other fields would narrow it");
     return undefined;
   }
-  return { groups: undefined, matches: () => true };
+  return { groups: undefined, scopes: [], matches: () => true };
 }
 
 function warnOfUnqualified(place: Place, fields: ReadonlyMap<string, unknown>): void {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import type { LogLevel } from "../model/log-level.ts";
-import type { Principal } from "../model/principal.ts";
+import { readPrincipalKey, type Principal, type Subject } from "../model/principal.ts";
 import { StoreUnavailable } from "../model/records.ts";
 import type { RecordKey } from "../model/records.ts";
 import { refuse } from "../model/refusal.ts";
@@ -67,6 +67,8 @@ export interface Sessions {
   end(presented: PresentedSession): Promise<Result<Session>>;
   /** Ends every session of a principal, and returns their ids. */
   endAll(principal: Pick<Principal, "tenant" | "key">): Promise<Result<readonly string[]>>;
+  /** Keys of the principals as which somebody has sessions, one for each client, and some as which they had. */
+  principalsOf(who: Subject): Promise<Result<readonly string[]>>;
   /**
    * Notes that a session is in use although no request comes: a call of it runs. One that is over stays over.
    * Never refuses: where the store does not answer, the session ages.
@@ -103,6 +105,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     find: (presented) => guarded(() => useSession(book, presented)),
     end: (presented) => guarded(() => endSession(book, presented)),
     endAll: (principal) => guarded(() => endAllOf(book, principal)),
+    principalsOf: (who) => guarded(async () => ok(await book.records.members(principalSetKey(who)))),
     stay: (session) => ignoringOutage(() => stay(book, session)),
     setLogLevel: (session, level) => guarded(() => setLogLevel(book, session, level)),
     subscriptions: createSubscriptions(options),
@@ -127,6 +130,7 @@ async function openSession(book: Book, asked: NewSession): Promise<Result<Sessio
     return refuse("SESSION_LIMIT_REACHED", { sessionsMax: limits.sessionsPerPrincipalMax });
   }
   try {
+    await notePrincipal(book, session);
     const written = await records.setIfAbsent(sessionKey(session.tenant, session.id), record, ttlMs);
     if (!written) throw new Error("a random session id occurred twice");
   } catch (cause) {
@@ -229,13 +233,29 @@ async function write(book: Book, { record }: Found, session: Session): Promise<b
   const replaced = await book.records.replace(key, record, writeSession(session, book.keys), ttlMs);
   if (!replaced) return false;
   await book.records.addMember(sessionSetKey(session), session.id, ttlMs);
+  await notePrincipal(book, session);
   await book.records.touch(subscriptionsKey(session), ttlMs);
   return true;
 }
 
 /** A member that stays behind in an outage goes at its own expiry. */
 function forgetMember(book: Book, session: Pick<Session, "tenant" | "principalKey" | "id">): Promise<void> {
-  return ignoringOutage(() => book.records.removeMember(sessionSetKey(session), session.id));
+  return ignoringOutage(async () => {
+    await book.records.removeMember(sessionSetKey(session), session.id);
+    const who = readPrincipalKey(session.principalKey);
+    const left = await book.records.members(sessionSetKey(session));
+    if (who !== undefined && left.length === 0)
+      await book.records.removeMember(principalSetKey(who), session.principalKey);
+  });
+}
+
+/**
+ * For as long as a session can live from its use now. One that opens while the principal's last one ends may go
+ * unnoted: this is for ending what somebody has who is denied, and refused anyway.
+ */
+async function notePrincipal({ records, limits }: Book, { principalKey }: Session): Promise<void> {
+  const who = readPrincipalKey(principalKey);
+  if (who !== undefined) await records.addMember(principalSetKey(who), principalKey, limits.sessionIdleMs);
 }
 
 interface Found {
@@ -254,6 +274,11 @@ function sessionFrom({ principal, ...asked }: NewSession, id: string, now: numbe
 /** The live sessions of one principal, counted. */
 function sessionSetKey({ tenant, principalKey }: Pick<Session, "tenant" | "principalKey">): RecordKey {
   return ["session-set", tenant, principalKey];
+}
+
+/** The principals of one person or service that have sessions. */
+function principalSetKey({ tenant, issuer, subject }: Subject): RecordKey {
+  return ["session-principals", tenant, issuer, subject];
 }
 
 async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {

@@ -36,7 +36,7 @@ function table(parts: readonly UpstreamPart[], items: readonly CatalogItem[]): S
     self: { era: "modern" as const, capabilities: {}, instructions: undefined },
     items: items.filter((item) => item.upstream === upstream),
   }));
-  return buildTable(server, snapshots, []);
+  return buildTable(server, { snapshots, missing: [], unconnected: [] }, false);
 }
 
 function visibleTo(of: ServerTable, sees: (entry: Entry) => boolean): { visible: string[]; collided: string[] } {

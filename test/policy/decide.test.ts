@@ -8,6 +8,36 @@ import type { Asked } from "./given.ts";
 const errs = "has(args.list) && args.list > 1";
 const listArgs = { args: { list: [] } };
 
+describe("a principal that is bound to items", () => {
+  const boundTo = [{ upstream: "crm", kind: "tool", name: "export_all" }] as const;
+  const policy = load([rule("a", { what: { anything: true } })]);
+
+  it.each<[string, Asked, boolean]>([
+    ["the item itself", {}, true],
+    ["another name", { name: "export_some" }, false],
+    ["the name in capitals", { name: "Export_all" }, false],
+    ["another kind", { kind: "prompt" }, false],
+    ["another upstream", { upstream: "tickets" }, false],
+    ["what an upstream asks of the client", { kind: "clientFeature", name: "sampling" }, false],
+  ])("reaches of what rules allow: %s", (_, asked, reaches) => {
+    const bound = question({ ...asked, who: { boundTo } });
+    const outside = { effect: "deny", reason: "outside-token", read: [] };
+    if (reaches) expect(decide(policy, bound).effect).toBe("allow");
+    else expect(decide(policy, bound)).toEqual(outside);
+    expect(listing(policy, bound)).toBe(reaches ? "listed" : "hidden");
+    if (asked.kind !== "clientFeature") expect(decide(policy, question(asked)).effect).toBe("allow");
+  });
+
+  it("is not allowed by that what rules do not allow", () => {
+    expect(decide(load([]), question({ who: { boundTo } }))).toMatchObject({ reason: "no-rule-allows" });
+    expect(decide(load([rule("a"), deny("d")]), question({ who: { boundTo } })).effect).toBe("deny");
+  });
+
+  it("to none reaches nothing", () => {
+    expect(decide(policy, question({ who: { boundTo: [] } }))).toMatchObject({ reason: "outside-token" });
+  });
+});
+
 describe("a decision", () => {
   const cases: readonly [law: string, rules: unknown[], asked: Asked, expected: object][] = [
     ["no rules deny", [], {}, { effect: "deny", reason: "no-rule-allows", read: [] }],

@@ -106,7 +106,7 @@ describe("a session whose call runs", () => {
     expect(records.calls).toEqual(["get"]);
     clock += 1;
     await sessions.stay(session);
-    expect(records.calls).toEqual(["get", "get", "replace", "addMember", "touch"]);
+    expect(records.calls).toEqual(["get", "get", "replace", "addMember", "addMember", "touch"]);
   });
 
   it("ages while the store does not answer, and nobody is told", async () => {
@@ -207,6 +207,58 @@ describe("all sessions of a principal", () => {
     records.failing.set("members", down());
     const ended = await sessions.endAll(principal());
     expect(ended.ok || ended.refusal.code).toBe("STORE_UNAVAILABLE");
+  });
+});
+
+describe("the principals as which somebody has sessions", () => {
+  const as = (more: Partial<Principal>): Principal => {
+    const who = { ...principal(), ...more };
+    return { ...who, key: principalKey(who) };
+  };
+  const other = as({ clientId: "phone" });
+
+  async function known(who = principal()): Promise<readonly string[]> {
+    const found = await sessions.principalsOf(who);
+    return found.ok ? [...found.value].sort() : [found.refusal.code];
+  }
+
+  it("are known by every client, and are nobody else's", async () => {
+    await open();
+    await open(other);
+    await open(principal("u2"));
+    await open(as({ issuer: "https://elsewhere.test" }));
+    expect(await known()).toEqual([principal().key, other.key].sort());
+  });
+
+  it("are forgotten one by one, as their sessions are ended", async () => {
+    await open();
+    await open(other);
+    await sessions.endAll(other);
+    expect(await known()).toEqual([principal().key]);
+  });
+
+  it("are known for as long as a session lives without being used, from its last use", async () => {
+    const session = await open();
+    clock += limits.sessionIdleMs - 1;
+    expect(await known()).toEqual([principal().key]);
+    await sessions.stay(session);
+    clock += limits.sessionIdleMs - 1;
+    expect(await known()).toEqual([principal().key]);
+    clock += 1;
+    expect(await known()).toEqual([]);
+  });
+
+  it("are forgotten with their last session", async () => {
+    const [one, two] = [await open(), await open()];
+    await sessions.end({ id: one.id, principal: principal(), server: "s" });
+    expect(await known()).toEqual([principal().key]);
+    await sessions.end({ id: two.id, principal: principal(), server: "s" });
+    expect(await known()).toEqual([]);
+  });
+
+  it("are not said to be none while the store does not answer", async () => {
+    records.failing.set("members", down());
+    expect(await known()).toEqual(["STORE_UNAVAILABLE"]);
   });
 });
 

@@ -40,7 +40,6 @@ function percentEncoded(character: string): string {
 /** The answer to a request for a file that is refused. A status always: there is no JSON-RPC message it could stand in. */
 export function answerFileRefusal(refusal: Refusal, x: Exchange): Answer<string> {
   const told = toldRefusal(refusal);
-  const { metadataUrl, minimalScopes } = x.arrival.server;
   const answer = answerRefusal(told, {
     ref: x.ref,
     era: undefined,
@@ -48,7 +47,8 @@ export function answerFileRefusal(refusal: Refusal, x: Exchange): Answer<string>
     method: undefined,
     asked: undefined,
     outcome: x.outcome,
-    resource: { metadataUrl, minimalScopes },
+    resource: x.arrival.server,
+    authorization: x.arrival.authorization,
   });
   const status = answer.status === 200 ? (statuses.get(told.code) ?? statusBelow(told.code)) : answer.status;
   return { ...answer, status, headers: { ...answer.headers, ...fileGuards } };

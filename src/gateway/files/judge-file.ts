@@ -97,6 +97,7 @@ function entryOf(uri: string, upstream: string): Entry {
     ownInput: undefined,
     output: undefined,
     paramHeaders: undefined,
+    connects: false,
     matches: undefined,
   };
 }
