@@ -67,6 +67,8 @@ export default tseslint.config(
       "max-lines-per-function": ["error", { max: 70 }],
     },
   },
+  // A table, not a text: that every bound stands in one file is worth more than the length of the file.
+  { files: ["src/model/limits.ts"], rules: { "max-lines": "off" } },
   { files: ["src/policy/**", "src/schema/**", "src/sanitize/**", "src/protocol/**", "src/model/**"], rules: impure },
   {
     files: ["test/**/*.ts", "deploy/**/*.ts"],

@@ -3,13 +3,14 @@ import type { Evidence } from "./audit/port.ts";
 import { createRef } from "./audit/ref.ts";
 import { createCatalog, createChanges, type Catalog } from "./catalog/catalog.ts";
 import { fetchUpstream } from "./catalog/fetch-upstream.ts";
+import { createPersonalCatalogs, type PersonalCatalogs } from "./catalog/personal.ts";
 import type { DefinitionPage, DefinitionSource } from "./catalog/port.ts";
 import type { ServerShape, UpstreamPart } from "./catalog/shape.ts";
 import { createSnapshots, type Reading } from "./catalog/snapshots.ts";
-import type { ByName, Config, CredentialConfig, ItemPatterns, ServerUpstreamConfig } from "./config/types.ts";
+import type { ByName, Config, ItemPatterns, ServerUpstreamConfig } from "./config/types.ts";
 import type { ItemKind } from "./model/item.ts";
 import { isJsonObject, readOwn, readOwnString, type JsonObject } from "./model/json.ts";
-import { limits } from "./model/limits.ts";
+import { limits, type Limits } from "./model/limits.ts";
 import { refuse } from "./model/refusal.ts";
 import { ok, type Result } from "./model/result.ts";
 import { compileGlob } from "./policy/glob.ts";
@@ -17,11 +18,15 @@ import { upstreamResult } from "./protocol/bridge.ts";
 import { cleanDefinition } from "./sanitize/clean-definition.ts";
 import { cleanResult } from "./sanitize/clean-result.ts";
 import type { Log } from "./telemetry/log.ts";
-import type { CredentialOptions, UpstreamOptions } from "./upstream/options.ts";
-import type { OnAccountOf, UpstreamAnswer, Upstreams } from "./upstream/port.ts";
+import { gatewayKey, type OnAccountOf, type UpstreamAnswer, type Upstreams } from "./upstream/port.ts";
 
-/** Lists are read on the gateway's own account: today's credentials belong to the upstream, not to a caller. */
-const gatewayAccount: OnAccountOf = { tenant: "default", principalKey: "gateway", clientSession: undefined };
+/** On which lists are read that are the same for everybody. */
+export const gatewayAccount: OnAccountOf = {
+  tenant: "default",
+  principalKey: gatewayKey,
+  clientSession: undefined,
+  caller: undefined,
+};
 
 const lists: Readonly<Record<ItemKind, { method: string; key: string }>> = {
   tool: { method: "tools/list", key: "tools" },
@@ -32,8 +37,8 @@ const lists: Readonly<Record<ItemKind, { method: string; key: string }>> = {
 
 /** The catalog of the configured servers. What its readings notice becomes evidence and log. */
 export function openCatalog(of: { config: Config; upstreams: Upstreams; evidence: Evidence; log: Log }): Catalog {
-  const { limits } = of.config;
-  const source = definitionSource(of.upstreams, limits.upstreamListTimeoutMs);
+  const { limits, upstreams } = of.config;
+  const source = definitionSource(of.upstreams, limits.upstreamListTimeoutMs, gatewayAccount);
   const changes = createChanges();
   const report = reporter(of, limits.uriCharsMax);
   const snapshots = createSnapshots({
@@ -45,7 +50,46 @@ export function openCatalog(of: { config: Config; upstreams: Upstreams; evidence
       if (reading.changed) changes.tell(reading.upstream);
     },
   });
-  return createCatalog({ servers: serverShapes(of.config), snapshots, changes });
+  return createCatalog({
+    servers: serverShapes(of.config),
+    snapshots,
+    changes,
+    personal: personalCatalogs(limits, onceEach(report, limits.personalNoticesMax)),
+    isPersonal: (upstream) => upstreams[upstream]?.catalogFrom === "user",
+  });
+}
+
+function personalCatalogs(limits: Limits, report: (reading: Reading) => void): PersonalCatalogs {
+  return createPersonalCatalogs({
+    open: (source, onReading) =>
+      createSnapshots({
+        read: (upstream, signal) =>
+          fetchUpstream(upstream, { source: source(), clean: cleanDefinition, bounds: limits }, signal),
+        now: Date.now,
+        bounds: limits,
+        onReading: (reading) => {
+          report(reading);
+          onReading(reading);
+        },
+      }),
+    now: Date.now,
+    bounds: limits,
+  });
+}
+
+/** Everybody's list has the same items, and that somebody has yet to connect is no news. */
+function onceEach(report: (reading: Reading) => void, noticesMax: number): (reading: Reading) => void {
+  const known = new Set<string>();
+  const isNew = ({ upstream, kind, name, digest }: Reading["noticed"][number]): boolean => {
+    const key = JSON.stringify([upstream, kind, name, digest]);
+    if (known.has(key) || known.size >= noticesMax) return false;
+    known.add(key);
+    return true;
+  };
+  return (reading) => {
+    const awaited = reading.refusal?.code === "UPSTREAM_CONNECTION_REQUIRED";
+    report({ ...reading, refusal: awaited ? undefined : reading.refusal, noticed: reading.noticed.filter(isNew) });
+  };
 }
 
 /**
@@ -68,10 +112,10 @@ function reporter(of: { evidence: Evidence; log: Log }, nameCharsMax: number): (
 }
 
 /** The catalog's view of the upstreams: pages of definitions, freed of the hop they came over. */
-export function definitionSource(upstreams: Upstreams, timeoutMs: number): DefinitionSource {
+export function definitionSource(upstreams: Upstreams, timeoutMs: number, account: OnAccountOf): DefinitionSource {
   return {
     identify: async (upstream, signal) => {
-      const identity = await upstreams.identify(upstream, gatewayAccount, signal);
+      const identity = await upstreams.identify(upstream, account, signal);
       if (!identity.ok) return identity;
       const { hop, capabilities, instructions } = identity.value;
       return ok({ era: hop.era, capabilities, instructions: cleanInstructions(instructions) });
@@ -82,7 +126,7 @@ export function definitionSource(upstreams: Upstreams, timeoutMs: number): Defin
         upstream,
         method,
         params: cursor === undefined ? {} : { cursor },
-        account: gatewayAccount,
+        account,
         name: undefined,
         inputSchema: undefined,
         kind: undefined,
@@ -161,38 +205,4 @@ function anyOf(globs: readonly string[] | undefined): Matches | undefined {
   if (globs === undefined) return undefined;
   const compiled = globs.map((glob) => compileGlob(glob));
   return (name) => compiled.some((glob) => glob.matches(name));
-}
-
-export function upstreamOptions(config: Config): Record<string, UpstreamOptions> {
-  return Object.fromEntries(
-    Object.entries(config.upstreams).map(([name, upstream]) => {
-      const { url, era, addresses, connectionsMax, queueMax, timeouts, breaker } = upstream;
-      return [
-        name,
-        {
-          url,
-          era,
-          addresses,
-          connectionsMax,
-          queueMax,
-          timeouts,
-          breaker,
-          credential: credentialOf(upstream.credential),
-        },
-      ];
-    }),
-  );
-}
-
-function credentialOf(credential: CredentialConfig): CredentialOptions {
-  switch (credential.type) {
-    case "none":
-      return credential;
-    case "static": {
-      const headers = Object.entries(credential.headers).map(([name, value]) => [name, value.reveal()] as const);
-      return { type: "static", headers: Object.fromEntries(headers) };
-    }
-    case "clientCredentials":
-      return { ...credential, clientSecret: credential.clientSecret.reveal() };
-  }
 }

@@ -20,8 +20,8 @@ import type { Upstreams } from "./upstream/port.ts";
 /** Joins what crosses from one replica to another; `connection` is that of a store which replicas share. */
 export function openCourier(of: {
   readonly config: Config;
-  readonly log: Log;
-  readonly metrics: Metrics;
+  readonly log: Pick<Log, "error" | "warn">;
+  readonly metrics: Pick<Metrics, "storeFailed">;
   readonly connection: RedisStore["connection"] | undefined;
 }): ClosableCourier {
   const { config, log, metrics, connection } = of;
@@ -91,13 +91,15 @@ export function sessionsOfDenied(of: {
   readonly log: Log;
 }): (principal: Principal) => void {
   const ending = new Set<string>();
-  const end = async ({ tenant, key }: Principal): Promise<void> => {
+  const end = async (principal: Principal): Promise<void> => {
+    const { tenant, key } = principal;
+    const caller = { principal, token: undefined };
     const ended = await of.sessions.endAll({ tenant, key });
     if (!ended.ok || ended.value.length === 0) return;
     of.log.info("session.revoked", { tenant, sessions: ended.value.length });
     for (const id of ended.value) {
       await of.clientStreams.sessionEnded({ tenant, id });
-      await of.upstreams.endSessions(tenant, id);
+      await of.upstreams.endSessions({ tenant, principalKey: key, clientSession: id, caller });
     }
   };
   return (principal) => {
@@ -125,7 +127,8 @@ function openEnvelope(config: Config): Envelope {
 
 const nothing: Uint8Array = new Uint8Array();
 
-function keysFor(purpose: string, { keys }: Config): AeadKeys {
+/** The keys of one purpose, each derived from a configured secret. */
+export function keysFor(purpose: string, { keys }: Config): AeadKeys {
   return {
     current: keyFrom(purpose, keys.session),
     previous: keys.sessionPrevious.map((secret) => keyFrom(purpose, secret)),

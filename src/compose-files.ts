@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Evidence } from "./audit/port.ts";
-import { upstreamOptions } from "./compose-catalog.ts";
+import { upstreamOptions, type OpenCredentials } from "./compose-credentials.ts";
 import type { Config } from "./config/types.ts";
 import { serveFiles } from "./edge/files/serve-files.ts";
 import { createFileRoutes, type FileRoutes, type UpstreamFiles } from "./gateway/files/file-routes.ts";
@@ -12,7 +12,7 @@ export const fileColumn = "file";
 
 export function openFileRoutes(config: Config): FileRoutes {
   return createFileRoutes({
-    origin: config.filesUrl ?? config.publicUrl,
+    origin: originOf(config),
     servers: new Map(
       Object.entries(config.servers).map(([name, { upstreams }]) => [name, new Set(Object.keys(upstreams))]),
     ),
@@ -23,14 +23,23 @@ export function openFileRoutes(config: Config): FileRoutes {
 /** Adds the files of the configured upstreams to the public listener; without any, nothing. */
 export function addFiles(
   app: FastifyInstance,
-  of: { config: Config; gateway: Gateway; servers: ReadonlyMap<string, VirtualServer> },
+  of: {
+    config: Config;
+    gateway: Gateway;
+    servers: ReadonlyMap<string, VirtualServer>;
+    credentials: OpenCredentials;
+  },
 ): void {
   const { config, gateway, servers } = of;
   const names = withFiles(config).map(({ upstream }) => upstream);
   if (names.length === 0) return;
-  const upstreams = Object.entries(upstreamOptions(config)).filter(([name]) => names.includes(name));
+  const upstreams = Object.entries(upstreamOptions(config, of.credentials)).filter(([name]) => names.includes(name));
   const source = createFileSource({ upstreams: Object.fromEntries(upstreams), limits: config.limits, now: Date.now });
-  serveFiles(app, { gateway: asFiles(config, gateway), servers, source });
+  serveFiles(app, { gateway: asFiles(config, gateway), origin: originOf(config), servers, source });
+}
+
+function originOf({ filesUrl, publicUrl }: Config): string {
+  return filesUrl ?? publicUrl;
 }
 
 function withFiles(config: Config): UpstreamFiles[] {

@@ -87,9 +87,12 @@ export function openSessions(config: Config, store: Store): Sessions {
   });
 }
 
+/** One for all purposes: what is sealed in one place for a purpose is opened in another. */
+const secretOfThisProcess = randomBytes(32);
+
 /** One configured secret may serve several purposes: each derives its own key (RFC 5869, HKDF). Without one, a key of this process. */
 export function keyFrom(purpose: string, secret: Secret | undefined): { kid: string; key: Uint8Array } {
-  const material = secret?.reveal() ?? randomBytes(32);
+  const material = secret?.reveal() ?? secretOfThisProcess;
   const key = new Uint8Array(hkdfSync("sha256", material, "", `sallyport ${purpose}`, 32));
   return { kid: createHash("sha256").update(key).digest("hex").slice(0, 8), key };
 }

@@ -1,14 +1,17 @@
-import { randomBytes, type JsonWebKey } from "node:crypto";
 import { anonymousPrincipal } from "./auth/anonymous.ts";
 import { createAuthenticator, type Authenticator } from "./auth/authenticate.ts";
+import { createHeldScopes } from "./auth/held-scopes.ts";
 import type { GuardedFetch } from "./auth/port.ts";
+import type { ProofOptions } from "./auth/possession.ts";
 import type { TrustedIssuer } from "./auth/trusted-issuer.ts";
 import type { AuthServer } from "./authserver/create.ts";
-import type { BuiltInConfig, IssuerConfig } from "./config/types-auth.ts";
-import type { Addresses, Config } from "./config/types.ts";
-import type { SignInPages } from "./edge/public-server.ts";
+import { openAuthServer } from "./compose-auth-server.ts";
+import { openProofs } from "./compose-proofs.ts";
+import type { IssuerConfig } from "./config/types-auth.ts";
+import type { BuiltInConfig } from "./config/types-built-in.ts";
+import { opaqueIssuerOf } from "./config/opaque-issuers.ts";
+import type { Addresses, ByName, Config } from "./config/types.ts";
 import type { Principal } from "./model/principal.ts";
-import { StartRefused } from "./model/start-refused.ts";
 import { ok } from "./model/result.ts";
 import type { Store } from "./store/store.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -17,28 +20,53 @@ import { createGuardedFetch } from "./upstream/egress.ts";
 /** Who is let in: the verifier of tokens, and the authorization server where one is built in. */
 export interface SignIn {
   readonly authenticate: Authenticator["authenticate"];
-  readonly pages: SignInPages | undefined;
+  readonly pages: AuthServer | undefined;
   /** The issuer identifier behind a configured alias; the empty string where nobody signs in. */
   issuerOf(alias: string | undefined): string;
   /** Who is told of everybody that is turned away because they are on the deny list; one listener. */
   whenSubjectDenied(listener: (principal: Principal) => void): void;
+  /** Absent: no token is taken with a DPoP proof. */
+  readonly proofs: ProofOptions | undefined;
+  /** How tokens of the issuer behind an alias are read. */
+  trusted(alias: string): TrustedIssuer | undefined;
 }
 
 /** Joins issuers, keys and the built-in authorization server to the one verifier. */
-export async function createSignIn(of: { config: Config; store: Store; log: Log }): Promise<SignIn> {
+export async function createSignIn(of: {
+  config: Config;
+  store: Store;
+  log: Log;
+  /** Every scope that a rule names. */
+  policyScopes: readonly string[];
+}): Promise<SignIn> {
   const { auth } = of.config;
   if (auth.kind === "none") {
     const everybody = ok(anonymousPrincipal);
-    return { authenticate: () => everybody, pages: undefined, issuerOf: () => "", whenSubjectDenied: () => undefined };
+    return {
+      authenticate: () => everybody,
+      pages: undefined,
+      issuerOf: () => "",
+      whenSubjectDenied: () => undefined,
+      proofs: undefined,
+      trusted: () => undefined,
+    };
   }
   const pages = auth.builtIn === undefined ? undefined : await openAuthServer(of, auth.builtIn);
   const external = auth.issuers.map((issuer) => externalIssuer(of.config, issuer));
   const issuers =
     pages === undefined || auth.builtIn === undefined ? external : [...external, ownIssuer(auth.builtIn, pages)];
+  const proofs = openProofs(of.config, of.store);
   let told: (principal: Principal) => void = () => undefined;
   const authenticator = createAuthenticator({
     issuers,
+    opaqueIssuers: opaqueIssuers(of.config),
+    heldScopes: createHeldScopes({
+      implications: auth.scopeImplications,
+      known: [...Object.values(of.config.servers).flatMap(({ scopes }) => scopes.supported), ...of.policyScopes],
+    }),
     fetch: fetchFrom(of.config, "public"),
+    headless: auth.headless === undefined ? undefined : { ...auth.headless, records: of.store },
+    proofs,
     denyList: of.store,
     limits: of.config.limits,
     onSubjectDenied: (principal) => {
@@ -52,28 +80,61 @@ export async function createSignIn(of: { config: Config; store: Store; log: Log 
     whenSubjectDenied: (listener) => {
       told = listener;
     },
+    proofs,
+    trusted: (alias) => issuers.find((issuer) => issuer.alias === alias),
   };
 }
 
+/** What clients have to put before a scope of a server where its metadata sends them. */
+export function advertisedScopePrefix({ auth, servers }: Config, server: string): string | undefined {
+  if (auth.kind === "none") return undefined;
+  return auth.issuers.find(({ alias }) => alias === servers[server]?.issuer)?.scopePrefix[server];
+}
+
 function externalIssuer(config: Config, issuer: IssuerConfig): TrustedIssuer {
-  const { tenant, tenantClaim, serviceWhen, jwksUri } = issuer;
-  const audience = new Map(
-    Object.entries(issuer.audience).map(([server, value]) => [`${config.publicUrl}/${server}/mcp`, value]),
-  );
+  const { tenant, tenantClaim, serviceWhen, jwksUri, introspection } = issuer;
   return {
     alias: issuer.alias,
+    profile: issuer.profile,
     issuer: issuer.issuer,
     issuerAliases: issuer.issuerAliases,
     ...(tenantClaim === undefined ? { tenant } : { tenantClaim }),
-    audience: Object.fromEntries<string>(audience),
+    audience: byResource(config, issuer.audience),
+    scopePrefix: byResource(config, issuer.scopePrefix),
+    tokenTypes: issuer.tokenTypes,
+    subjectClaim: issuer.subjectClaim,
     groupsClaim: issuer.groupsClaim,
     scopeClaim: issuer.scopeClaim,
     serviceWhen: serviceWhen === undefined ? undefined : { claim: serviceWhen.claim, values: [serviceWhen.equals] },
+    introspection:
+      introspection === undefined ? undefined : { ...introspection, clientSecret: introspection.clientSecret.reveal() },
+    dpop: issuer.dpop,
     claims: issuer.claims,
     algorithms: issuer.algorithms,
     keys: jwksUri === undefined ? { kind: "discovery" } : { kind: "jwksUri", uri: jwksUri },
-    fetch: fetchFrom(config, issuer.addresses),
+    fetch: fetchFrom(config, issuer.addresses, issuer.tls?.ca.reveal()),
   };
+}
+
+function byResource(config: Config, byServer: ByName<string>): Readonly<Record<string, string>> {
+  const entries = Object.entries(byServer).map(([server, value]): [string, string] => [
+    resourceOf(config, server),
+    value,
+  ]);
+  return Object.fromEntries<string>(entries);
+}
+
+function resourceOf({ publicUrl }: Config, server: string): string {
+  return `${publicUrl}/${server}/mcp`;
+}
+
+function opaqueIssuers(config: Config): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(config.servers).flatMap(([server, { issuer }]): [string, string][] => {
+      const asked = opaqueIssuerOf(config.auth, issuer);
+      return asked === undefined ? [] : [[resourceOf(config, server), asked]];
+    }),
+  );
 }
 
 function ownIssuer(builtIn: BuiltInConfig, pages: AuthServer): TrustedIssuer {
@@ -81,59 +142,13 @@ function ownIssuer(builtIn: BuiltInConfig, pages: AuthServer): TrustedIssuer {
     alias: builtIn.alias,
     issuer: pages.issuer,
     groupsClaim: "groups",
+    // It binds its tokens to nothing.
+    dpop: "off",
     keys: { kind: "local", keys: () => pages.publicKeys() },
   };
 }
 
-function fetchFrom(config: Config, allow: Addresses): GuardedFetch {
+function fetchFrom(config: Config, allow: Addresses, ca?: string): GuardedFetch {
   const { issuerFetchTimeoutMs: timeoutMs, issuerMetadataBytesMax: bytesMax } = config.limits;
-  return createGuardedFetch({ allow, timeoutMs, bytesMax });
-}
-
-async function openAuthServer(
-  of: { config: Config; store: Store; log: Log },
-  builtIn: BuiltInConfig,
-): Promise<AuthServer> {
-  // Loaded only where it is used: the library is large and warns on standard error about Node 20.
-  const { createAuthServer } = await import("./authserver/create.ts");
-  const { config } = of;
-  const served = Object.entries(config.servers).filter(([, { issuer }]) => issuer === builtIn.alias);
-  const resources = served.map(([name, { scopes }]) => ({
-    uri: `${config.publicUrl}/${name}/mcp`,
-    scopes: scopes.supported,
-    minimalScopes: scopes.minimal,
-  }));
-  const jwks = builtIn.signingKeys === undefined ? {} : { jwks: readKeySet(builtIn.signingKeys.reveal()) };
-  return createAuthServer({
-    publicUrl: config.publicUrl,
-    resources,
-    users: builtIn.users.map((user) => ({ ...user, password: user.password.reveal() })),
-    clients: builtIn.clients.map((client) => ({
-      clientId: client.clientId,
-      clientSecret: client.clientSecret.reveal(),
-      grantTypes: ["client_credentials"],
-      scopes: client.scopes,
-    })),
-    redirectSchemes: builtIn.redirectSchemes,
-    records: of.store,
-    secrets: { cookieKeys: [builtIn.cookieSecret?.reveal() ?? randomBytes(32).toString("hex")], ...jwks },
-    accessTokenSeconds: builtIn.accessTokenSeconds,
-    refreshTokenSeconds: builtIn.refreshTokenSeconds,
-    log: (event, facts) => {
-      of.log.info("authserver.noted", { what: event, ...facts });
-    },
-  });
-}
-
-/** The configured private keys (RFC 7517 §5). Whether each is a usable key, the authorization server says when it starts. */
-function readKeySet(text: string): { keys: JsonWebKey[] } {
-  const parsed: unknown = JSON.parse(text);
-  const keys: unknown = typeof parsed === "object" && parsed !== null && "keys" in parsed ? parsed.keys : undefined;
-  if (!Array.isArray(keys))
-    throw new StartRefused(["auth.builtIn.signingKeys: found no `keys` array, expected a JWK set"]);
-  return { keys: keys.filter(isKey) };
-}
-
-function isKey(value: unknown): value is JsonWebKey {
-  return typeof value === "object" && value !== null && "kty" in value;
+  return createGuardedFetch({ allow, timeoutMs, bytesMax, ca });
 }

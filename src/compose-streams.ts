@@ -7,6 +7,7 @@ import { listenFeeding, sessionFeeding } from "./gateway/streams/stream-feeds.ts
 import { createUsedUpstreams } from "./gateway/streams/used-upstreams.ts";
 import type { Courier } from "./model/courier.ts";
 import type { Store } from "./store/store.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
 import type { Upstreams } from "./upstream/port.ts";
 
 /** The streams that clients keep open on this replica, joined to store, courier, catalog and upstreams. */
@@ -16,12 +17,13 @@ export function openClientStreams(of: {
   readonly courier: Courier;
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
+  readonly metrics: Metrics;
 }): ClientStreams {
-  const { config, store, courier, catalog, upstreams } = of;
+  const { config, store, courier, catalog, upstreams, metrics } = of;
   const { limits } = config;
   const used = createUsedUpstreams({ records: store, now: Date.now, bounds: limits });
   const signals = createListSignals({ catalog, upstreams, courier, now: Date.now, bounds: limits });
-  return createClientStreams({
+  const streams = createClientStreams({
     records: store,
     courier,
     randomId: () => randomBytes(16).toString("base64url"),
@@ -33,4 +35,6 @@ export function openClientStreams(of: {
       signals.heard(upstream);
     },
   });
+  metrics.watchStreams({ clients: () => streams.count(), upstreams: () => upstreams.openStreams() });
+  return streams;
 }

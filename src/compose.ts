@@ -11,12 +11,13 @@ import { loadPolicies } from "./cli/load-policies.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Config } from "./config/types.ts";
 import { createOperationsServer } from "./edge/operations-server.ts";
-import { createPublicServer } from "./edge/public-server.ts";
+import { createPublicServer, type OwnPages } from "./edge/public-server.ts";
+import { createCancelElsewhere } from "./gateway/cancel-elsewhere.ts";
+import { createAtWork, type AtWork } from "./gateway/at-work.ts";
 import { createCallSlots } from "./gateway/call-slots.ts";
 import type { Gateway, UpstreamTreatment, VirtualServer } from "./gateway/gateway.ts";
 import { columns } from "./gateway/journey.ts";
 import { StartRefused } from "./model/start-refused.ts";
-import { version } from "./model/version.ts";
 import type { Policy } from "./policy/compile.ts";
 import { createCheckers } from "./schema/checker.ts";
 import type { Store } from "./store/store.ts";
@@ -28,19 +29,25 @@ import type { ItemKind } from "./model/item.ts";
 import { itemDeadlines } from "./compose-deadlines.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
-import { createUpstreams } from "./upstream/create.ts";
 import type { Upstreams } from "./upstream/port.ts";
-import { createSignIn, type SignIn } from "./compose-sign-in.ts";
-import { openCatalog, upstreamOptions } from "./compose-catalog.ts";
+import { listenerTls } from "./compose-listener.ts";
+import { acceptedProofs, boundTokensAt } from "./compose-proofs.ts";
+import { advertisedScopePrefix, createSignIn, type SignIn } from "./compose-sign-in.ts";
+import { definitionSource, openCatalog } from "./compose-catalog.ts";
+import { openCredentials, type OpenCredentials } from "./compose-credentials.ts";
+import { clientDocumentPages, openGrants } from "./compose-grants.ts";
+import type { Grants } from "./upstream/grants/user-grants.ts";
 import { addFiles, fileColumn, openFileRoutes } from "./compose-files.ts";
 import { openAsking } from "./compose-asking.ts";
+import { openConnect } from "./compose-connect.ts";
+import { hearOffboarding } from "./compose-denied.ts";
+import { announcing, openConnections } from "./compose-connections.ts";
 import { openClientStreams } from "./compose-streams.ts";
 import { openLinks } from "./compose-links.ts";
 import { openTasks } from "./compose-tasks.ts";
+import { info, openUpstreams } from "./compose-upstreams.ts";
 import { openCourier, openSealing, openUnderWay, sessionsOfDenied, type OpenUnderWay } from "./compose-crossing.ts";
 import type { ClosableCourier } from "./store/courier-local.ts";
-
-const info = { name: "sallyport", version } as const;
 
 /** A gateway that serves. */
 export interface RunningGateway {
@@ -57,12 +64,15 @@ interface Rooms {
   readonly streams: RedisStore["streams"] | undefined;
   readonly policy: Policy;
   readonly upstreams: Upstreams;
+  readonly credentials: OpenCredentials;
+  readonly grants: Grants | undefined;
   readonly catalog: Catalog;
   readonly evidence: Recorder;
   readonly strangers: Strangers;
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly courier: ClosableCourier;
+  readonly atWork: AtWork;
   readonly calls: OpenUnderWay;
 }
 
@@ -81,17 +91,20 @@ export async function startGateway(
   });
   const rooms = await furnish(loaded, log);
   const state = { draining: false };
-  const servers = virtualServers(config);
+  const servers = virtualServers(config, rooms.signIn);
   const gateway = joinGateway(rooms, () => state.draining);
-  rooms.signIn.whenSubjectDenied(sessionsOfDenied({ ...gateway, log }));
+  const end = sessionsOfDenied({ ...gateway, log });
+  rooms.signIn.whenSubjectDenied(end);
+  hearOffboarding({ ...gateway, end, log });
   const publicServer = createPublicServer({
     gateway,
     servers,
     metadata: (server) => metadataOf(rooms, server),
-    signIn: rooms.signIn.pages,
+    pages: pagesOf(rooms, gateway),
     limits: config.limits,
+    tls: listenerTls(config),
   });
-  addFiles(publicServer, { config, gateway, servers });
+  addFiles(publicServer, { config, gateway, servers, credentials: rooms.credentials });
   const operations = operationsOf(rooms, loaded.digest, () => state.draining);
   await refuseCollisions(rooms, servers);
   const addresses = {
@@ -124,8 +137,10 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     streams,
     digests: { configuration: loaded.digest, lock: "", policy: policy.digest },
   });
-  const upstreams = openUpstreams({ config, log, metrics, store });
-  const signIn = await createSignIn({ config, store, log });
+  const signIn = await createSignIn({ config, store, log, policyScopes: policy.scopes });
+  const grants = openGrants({ config, store, log });
+  const credentials = openCredentials({ config, store, log, grants, signIn });
+  const upstreams = openUpstreams({ config, log, metrics, store, credentials });
   const sessions = openSessions(config, store);
   const courier = openCourier({ config, log, metrics, connection });
   return {
@@ -136,12 +151,15 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     streams,
     policy,
     upstreams,
+    credentials,
+    grants,
     catalog: openCatalog({ config, upstreams, evidence, log }),
     evidence,
     strangers: createStrangers({ evidence, now: Date.now }),
     signIn,
     sessions,
     courier,
+    atWork: createAtWork(),
     calls: openUnderWay({ config, courier, sessions }),
   };
 }
@@ -154,36 +172,14 @@ function compilePolicy(config: Config): Policy {
   );
 }
 
-function openUpstreams(of: { config: Config; log: Log; metrics: Metrics; store: Store }): Upstreams {
-  return createUpstreams({
-    upstreams: upstreamOptions(of.config),
-    records: of.store,
-    now: Date.now,
-    randomId: () => randomBytes(16).toString("hex"),
-    gatewayInfo: info,
-    limits: of.config.limits,
-    log: (_event, facts) => {
-      of.log.info("upstream.noted", { what: _event, ...flat(facts) });
-    },
-    onSuspended: (upstream, suspended) => {
-      of.metrics.upstreamSuspended(upstream, suspended);
-    },
-    observe: ({ upstream, outcome, durationMs }) => {
-      const came = outcome === "result" ? "returned" : outcome === "error" ? "failed" : outcome;
-      of.metrics.upstream({ upstream, outcome: came, durationMs });
-    },
-  });
+function pagesOf(rooms: Rooms, gateway: Gateway): OwnPages[] {
+  const grants = rooms.grants === undefined ? undefined : announcing(rooms.grants.pages, gateway.connections);
+  const connect = openConnect({ ...rooms, gateway, grants });
+  const document = clientDocumentPages(rooms.config, rooms.grants);
+  return [rooms.signIn.pages, rooms.credentials.pages, document, connect].filter((pages) => pages !== undefined);
 }
 
-/** Log facts are flat; anything else an upstream room reports is left out rather than printed. */
-function flat(facts: Readonly<Record<string, unknown>>): Record<string, string | number | boolean> {
-  const kept: Record<string, string | number | boolean> = {};
-  for (const [name, value] of Object.entries(facts))
-    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") kept[name] = value;
-  return kept;
-}
-
-function virtualServers(config: Config): ReadonlyMap<string, VirtualServer> {
+function virtualServers(config: Config, signIn: SignIn): ReadonlyMap<string, VirtualServer> {
   return new Map(
     Object.entries(config.servers).map(([name, server]) => {
       const resource = `${config.publicUrl}/${name}/mcp`;
@@ -198,6 +194,8 @@ function virtualServers(config: Config): ReadonlyMap<string, VirtualServer> {
           resource,
           metadataUrl,
           minimalScopes: server.scopes.minimal,
+          scopePrefix: advertisedScopePrefix(config, name),
+          proofAlgorithms: acceptedProofs(signIn),
           extensions: server.extensions,
         },
       ];
@@ -206,14 +204,21 @@ function virtualServers(config: Config): ReadonlyMap<string, VirtualServer> {
 }
 
 function metadataOf(rooms: Rooms, server: VirtualServer): ReturnType<typeof protectedResourceMetadata> {
-  const { resource, title: name } = server;
-  const advertised = rooms.config.servers[server.name];
-  const issuer = rooms.signIn.issuerOf(advertised?.issuer);
-  return protectedResourceMetadata({ resource, issuer, scopes: advertised?.scopes.minimal ?? [], name });
+  const { resource, title: name, scopePrefix = "" } = server;
+  const issuer = rooms.signIn.issuerOf(rooms.config.servers[server.name]?.issuer);
+  const scopes = server.minimalScopes.map((scope) => `${scopePrefix}${scope}`);
+  return protectedResourceMetadata({
+    resource,
+    issuer,
+    scopes,
+    name,
+    ...boundTokensAt(rooms.config, rooms.signIn, server.name),
+  });
 }
 
 function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
   const { config, log, metrics } = rooms;
+  const { proofs } = rooms.signIn;
   const digester = createDigester(keyFrom("audit digest", config.audit.digestKey));
   return {
     info,
@@ -221,21 +226,27 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     allowedOrigins: new Set(config.allowedOrigins),
     limits: config.limits,
     authenticate: rooms.signIn.authenticate,
+    proofNonce: proofs === undefined ? undefined : () => proofs.nonces.current(Date.now()),
     sessions: rooms.sessions,
     courier: rooms.courier,
     sealing: openSealing(config),
     underWay: rooms.calls.underWay,
+    cancelElsewhere: createCancelElsewhere({ courier: rooms.courier, now: Date.now, limits: config.limits }),
     asking: openAsking(rooms),
+    connections: openConnections(rooms),
     catalog: rooms.catalog,
     tasks: openTasks(rooms),
     links: openLinks(rooms),
     views: createViews({ ...config.limits, now: Date.now }),
+    definitionsFor: (account) => definitionSource(rooms.upstreams, config.limits.upstreamListTimeoutMs, account),
     policy: () => rooms.policy,
     checkers: createCheckers({ validatorsMax: config.limits.schemaValidatorsMax }),
     cleanResults: config.content.results === "clean",
     upstreams: rooms.upstreams,
     treatments: treatmentsOf(config),
+    atWork: rooms.atWork,
     slots: createCallSlots(config.limits.callsInFlightPerPrincipalMax),
+    recoverySlots: createCallSlots(config.limits.recoveryInFlightPerPrincipalMax),
     files: openFileRoutes(config),
     clientStreams: openClientStreams(rooms),
     evidence: rooms.evidence,
@@ -256,17 +267,20 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
 
 function treatmentsOf(config: Config): ReadonlyMap<string, UpstreamTreatment> {
   return new Map(
-    Object.entries(config.upstreams).map(([name, { timeouts, deadlines, schema, disconnect, requestState }]) => [
-      name,
-      {
-        callTimeoutMs: timeouts.callMs,
-        deadlines: itemDeadlines(deadlines),
-        argumentSchemas: schema.arguments,
-        resultSchemas: schema.results,
-        disconnect,
-        stateSingleUse: requestState.singleUse,
-      },
-    ]),
+    Object.entries(config.upstreams).map(
+      ([name, { timeouts, deadlines, schema, disconnect, requestState, forwardHeaders }]) => [
+        name,
+        {
+          callTimeoutMs: timeouts.callMs,
+          deadlines: itemDeadlines(deadlines),
+          argumentSchemas: schema.arguments,
+          resultSchemas: schema.results,
+          disconnect,
+          stateSingleUse: requestState.singleUse,
+          forwardHeaders,
+        },
+      ],
+    ),
   );
 }
 
@@ -317,6 +331,7 @@ async function shutDown(rooms: Rooms, ...servers: readonly FastifyInstance[]): P
   for (const server of servers) await server.close();
   clearTimeout(cut);
   await rooms.upstreams.close();
+  await rooms.atWork.done(rooms.config.limits.drainMs);
   rooms.strangers.close();
   await rooms.evidence.close();
   rooms.calls.close();

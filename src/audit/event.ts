@@ -11,6 +11,7 @@ import type { RefusalCode, Fact } from "../model/refusal.ts";
  * `malformed`, `undeliverable` for want of a stream, a place to wait or the store. Put before it: `answered` (of
  * elicitation: `accepted`, `declined`, `cancelled`), `failed` with the client's own error, `unfit` where the answer was
  * none, `timed-out`, `withdrawn` when nobody waited any more. `offered`: the client may come back with the answer.
+ * `unasked`: the client came with an answer to what it was not asked, which went no further.
  */
 export type AskedOutcome =
   | "denied"
@@ -25,7 +26,8 @@ export type AskedOutcome =
   | "unfit"
   | "timed-out"
   | "withdrawn"
-  | "offered";
+  | "offered"
+  | "unasked";
 
 /** One fact. Structure, never content: no tokens, no bodies, no upstream text. */
 export interface AuditEvent {
@@ -90,14 +92,18 @@ export interface AuditEvent {
   readonly read?: JsonObject;
   /** For `listed`: how many items were shown, of how many. */
   readonly listed?: { readonly shown: number; readonly known: number };
-  /** For `asked`: what an upstream asked of the client behind the event's exchange, and what became of that. */
+  /** For `asked`: what an upstream, or the gateway for it, asked of the client behind the event's exchange, and what became of that. */
   readonly asked?: {
     readonly feature: ClientFeature | "unknown";
     readonly outcome: AskedOutcome;
     readonly upstream: string;
+    /** Present where the gateway itself asked: that its person connects the upstream. */
+    readonly by?: "gateway";
   };
   /** For `strangers`: refusals before authentication, per code, address prefix and minute. */
   readonly strangers?: { readonly addressPrefix: string; readonly count: number };
+  /** For `administration`: whom a command let in no more, or again. */
+  readonly access?: { readonly did: "denied" | "admitted"; readonly issuer: string; readonly subject: string };
   /** For `administration`: a sink has missed this many events since it last reported. */
   readonly loss?: { readonly sink: string; readonly count: number };
   /** Members left out because the event would have exceeded `auditEventBytesMax`. */

@@ -1,3 +1,5 @@
+import type { DpopMode } from "../model/dpop-mode.ts";
+import type { IssuerProfileName } from "../model/issuer-profile.ts";
 import { limits } from "../model/limits.ts";
 import type { Addresses, BreakerConfig, Disconnect, LogLevel, Strictness, UpstreamTimeouts } from "./types.ts";
 
@@ -6,17 +8,32 @@ interface Defaults {
   readonly operations: { readonly host: string; readonly port: number };
   readonly tenant: string;
   readonly algorithms: readonly string[];
+  readonly headlessAlias: string;
+  readonly issuerProfile: IssuerProfileName;
+  readonly dpop: DpopMode;
   readonly addresses: Addresses;
   readonly builtInAlias: string;
   readonly accessTokenSeconds: number;
   readonly refreshTokenSeconds: number;
+  readonly providerScopes: readonly string[];
+  readonly subjectFrom: "sub";
+  readonly regrantSeconds: number;
+  readonly browserScopes: readonly string[];
   readonly era: "auto";
+  readonly assertionSeconds: number;
+  readonly subjectTokenType: "accessToken";
+  readonly actor: "none";
+  readonly sendResource: boolean;
+  readonly assumePkce: boolean;
+  readonly grantProfile: "standard";
+  readonly clientAuthentication: "client_secret_basic";
   readonly timeouts: UpstreamTimeouts;
   readonly connectionsMax: number;
   readonly queueMax: number;
   readonly breaker: BreakerConfig;
   readonly strictness: Strictness;
   readonly disconnect: Disconnect;
+  readonly catalogFrom: "service";
   readonly stateSingleUse: boolean;
   readonly contentResults: "clean";
   readonly auditMode: "required";
@@ -31,11 +48,25 @@ export const defaults: Defaults = {
   operations: { host: "127.0.0.1", port: 9464 },
   tenant: "default",
   algorithms: ["RS256", "PS256", "ES256", "EdDSA"],
+  headlessAlias: "headless",
+  issuerProfile: "generic",
+  dpop: "accept",
   addresses: "public",
   builtInAlias: "local",
   accessTokenSeconds: 600,
   refreshTokenSeconds: 2_592_000,
+  providerScopes: ["profile", "email", "offline_access"],
+  subjectFrom: "sub",
+  regrantSeconds: 43_200,
+  browserScopes: ["profile", "email"],
   era: "auto",
+  assertionSeconds: 120,
+  subjectTokenType: "accessToken",
+  actor: "none",
+  sendResource: true,
+  assumePkce: false,
+  grantProfile: "standard",
+  clientAuthentication: "client_secret_basic",
   timeouts: {
     connectMs: limits.upstreamConnectTimeoutMs,
     firstByteMs: limits.upstreamFirstByteTimeoutMs,
@@ -51,6 +82,7 @@ export const defaults: Defaults = {
     pauseMs: limits.upstreamSuspensionMs,
   },
   strictness: "enforce",
+  catalogFrom: "service",
   disconnect: "continue",
   stateSingleUse: false,
   contentResults: "clean",

@@ -3,27 +3,30 @@ import { limits } from "../model/limits.ts";
 import { defaults } from "./defaults.ts";
 import type { Place } from "./fault.ts";
 import { fillAuth } from "./fill-auth.ts";
+import { fillCredential } from "./fill-credential.ts";
 import { fillServer } from "./fill-server.ts";
 import { mapByName } from "./map-by-name.ts";
 import { isLoopbackHost } from "./loopback.ts";
-import type { RawAudit, RawConfig, RawCredential, RawKeys, RawListen, RawSink, RawStore, RawUpstream } from "./raw.ts";
+import type { RawAudit, RawConfig, RawKeys, RawListen, RawSink, RawStore, RawUpstream } from "./raw.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import type {
   AuditConfig,
   AuditSinkConfig,
+  CatalogFrom,
   Config,
-  CredentialConfig,
   KeysConfig,
   Listen,
+  ListenTlsConfig,
   StoreConfig,
   UpstreamConfig,
+  UpstreamTlsConfig,
 } from "./types.ts";
 
 /** The configuration in force: defaults filled in, secrets read, paths made absolute from the file's folder. */
 export function fill(raw: RawConfig, path: string, secrets: SecretReader): Config {
   const absolute = (target: string): string => resolve(dirname(path), target);
   const publicUrl = originOf(raw.publicUrl);
-  const listen = fillListen(raw.listen, defaults.listen);
+  const listen = { ...fillListen(raw.listen, defaults.listen), tls: fillListenTls(raw.listen?.tls, secrets) };
   const auth = fillAuth(raw.auth, secrets);
   return {
     publicUrl,
@@ -56,6 +59,7 @@ function fillKeys(raw: RawKeys, secrets: SecretReader): KeysConfig {
     sessionPrevious: (raw.sessionPrevious ?? []).map((reference, index) =>
       secrets.read(["keys", "sessionPrevious", index], reference),
     ),
+    assertion: (raw.assertion ?? []).map((reference, index) => secrets.read(["keys", "assertion", index], reference)),
   };
 }
 
@@ -66,6 +70,18 @@ function originOf(url: string): string {
 
 function fillListen(raw: RawListen | undefined, standard: Listen): Listen {
   return { host: raw?.host ?? standard.host, port: raw?.port ?? standard.port };
+}
+
+function fillListenTls(
+  raw: NonNullable<RawConfig["listen"]>["tls"],
+  secrets: SecretReader,
+): ListenTlsConfig | undefined {
+  if (raw === undefined) return undefined;
+  return {
+    cert: secrets.read(["listen", "tls", "cert"], raw.cert),
+    key: secrets.read(["listen", "tls", "key"], raw.key),
+    clientCa: secrets.readOptional(["listen", "tls", "clientCa"], raw.clientCa),
+  };
 }
 
 /**
@@ -81,11 +97,19 @@ function hostsOf(publicUrl: string, listen: Listen): string[] {
 }
 
 function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): UpstreamConfig {
+  const addresses = raw.addresses ?? defaults.addresses;
   return {
     url: raw.url,
     era: raw.era ?? defaults.era,
-    addresses: raw.addresses ?? defaults.addresses,
-    credential: fillCredential(raw.credential ?? { type: "none" }, [...place, "credential"], secrets),
+    addresses,
+    credential: fillCredential(
+      raw.credential ?? { type: "none" },
+      { name: String(place.at(-1)), url: raw.url, addresses },
+      { place: [...place, "credential"], secrets },
+    ),
+    catalogFrom: catalogFromOf(raw),
+    tls: fillTls(raw.tls, [...place, "tls"], secrets),
+    forwardHeaders: (raw.forwardHeaders ?? []).map((name) => name.toLowerCase()),
     timeouts: { ...defaults.timeouts, ...raw.timeouts },
     connectionsMax: raw.connectionsMax ?? defaults.connectionsMax,
     queueMax: raw.queueMax ?? defaults.queueMax,
@@ -98,24 +122,22 @@ function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): Up
   };
 }
 
-function fillCredential(raw: RawCredential, place: Place, secrets: SecretReader): CredentialConfig {
-  switch (raw.type) {
-    case "none":
-      return { type: "none" };
-    case "static": {
-      const headers = mapByName(raw.headers, (reference, name) => secrets.read([...place, "headers", name], reference));
-      return { type: "static", headers };
-    }
-    case "clientCredentials":
-      return {
-        type: "clientCredentials",
-        issuer: raw.issuer,
-        clientId: raw.clientId,
-        clientSecret: secrets.read([...place, "clientSecret"], raw.clientSecret),
-        scopes: raw.scopes ?? [],
-        resource: raw.resource,
-      };
-  }
+/** The gateway has no grant of its own where users have theirs. */
+function catalogFromOf({ catalogFrom, credential }: RawUpstream): CatalogFrom {
+  if (catalogFrom !== undefined) return catalogFrom;
+  return credential?.type === "user" ? "user" : defaults.catalogFrom;
+}
+
+function fillTls(
+  { ca, cert, key }: NonNullable<RawUpstream["tls"]> = {},
+  place: Place,
+  secrets: SecretReader,
+): UpstreamTlsConfig {
+  return {
+    ca: secrets.readOptional([...place, "ca"], ca),
+    cert: secrets.readOptional([...place, "cert"], cert),
+    key: secrets.readOptional([...place, "key"], key),
+  };
 }
 
 function fillAudit(raw: RawAudit, absolute: (path: string) => string, secrets: SecretReader): AuditConfig {

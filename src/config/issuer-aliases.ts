@@ -4,5 +4,12 @@ import type { AuthConfig } from "./types-auth.ts";
 export function issuerAliasesOf(auth: AuthConfig): readonly string[] {
   if (auth.kind === "none") return ["anonymous"];
   const external = auth.issuers.map(({ alias }) => alias);
-  return auth.builtIn === undefined ? external : [...external, auth.builtIn.alias];
+  const own = [auth.builtIn, auth.headless].flatMap((one) => (one === undefined ? [] : [one.alias]));
+  return [...external, ...own];
+}
+
+/** Those at which somebody can sign in: metadata may send clients there. */
+export function signInAliasesOf(auth: AuthConfig): readonly string[] {
+  if (auth.kind === "none") return [];
+  return issuerAliasesOf({ ...auth, headless: undefined });
 }

@@ -1,6 +1,11 @@
+import type { DpopMode } from "../model/dpop-mode.ts";
+import type { IssuerProfileName } from "../model/issuer-profile.ts";
+import type { RawBuiltIn } from "./raw-built-in.ts";
+import type { RawCredential } from "./raw-credentials.ts";
 import type { ConfigurableLimit } from "./schema-limits.ts";
 import type {
   Addresses,
+  CatalogFrom,
   BreakerConfig,
   Disconnect,
   ItemDeadlinesConfig,
@@ -13,7 +18,7 @@ import type {
 export interface RawConfig {
   publicUrl: string;
   filesUrl?: string;
-  listen?: RawListen;
+  listen?: RawListen & { tls?: { cert: string; key: string; clientCa?: string } };
   operations?: RawListen;
   allowedHosts?: string[];
   allowedOrigins?: string[];
@@ -38,12 +43,30 @@ export interface RawAuth {
   none?: true;
   issuers?: RawIssuer[];
   builtIn?: RawBuiltIn;
+  browser?: RawBrowser;
+  headless?: RawHeadless;
+  scopeImplications?: Record<string, string[]>;
+}
+
+export interface RawBrowser {
+  issuer: string;
+  clientId: string;
+  clientSecret?: string;
+  scopes?: string[];
+}
+
+export interface RawHeadless {
+  alias?: string;
+  tenant?: string;
 }
 
 export interface RawIssuer {
   alias: string;
   issuer: string;
   issuerAliases?: string[];
+  profile?: IssuerProfileName;
+  tokenTypes?: string[];
+  subjectClaim?: string;
   groupsClaim?: string;
   scopeClaim?: string;
   tenant?: string;
@@ -51,39 +74,23 @@ export interface RawIssuer {
   claims?: Record<string, string>;
   algorithms?: string[];
   audience?: Record<string, string>;
+  scopePrefix?: Record<string, string>;
+  introspection?: { clientId: string; clientSecret: string; endpoint?: string };
+  dpop?: DpopMode;
   jwksUri?: string;
   addresses?: Addresses;
+  tls?: { ca: string };
   serviceWhen?: { claim: string; equals: string };
 }
-
-export interface RawBuiltIn {
-  alias?: string;
-  users?: { username: string; password: string; subject?: string; name?: string; groups?: string[] }[];
-  clients?: { clientId: string; clientSecret: string; scopes?: string[] }[];
-  redirectSchemes?: string[];
-  accessTokenSeconds?: number;
-  refreshTokenSeconds?: number;
-  cookieSecret?: string;
-  signingKeys?: string;
-}
-
-export type RawCredential =
-  | { type: "none" }
-  | { type: "static"; headers: Record<string, string> }
-  | {
-      type: "clientCredentials";
-      issuer: string;
-      clientId: string;
-      clientSecret: string;
-      scopes?: string[];
-      resource?: string;
-    };
 
 export interface RawUpstream {
   url: string;
   era?: "auto" | "legacy" | "modern";
   addresses?: Addresses;
   credential?: RawCredential;
+  catalogFrom?: CatalogFrom;
+  tls?: { ca?: string; cert?: string; key?: string };
+  forwardHeaders?: string[];
   timeouts?: Partial<UpstreamTimeouts>;
   connectionsMax?: number;
   queueMax?: number;
@@ -139,6 +146,7 @@ export interface RawSink {
 export interface RawKeys {
   session?: string;
   sessionPrevious?: string[];
+  assertion?: string[];
 }
 
 export interface RawStore {

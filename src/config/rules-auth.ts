@@ -1,7 +1,6 @@
 import { printable, type Place, type PlacedFault } from "./fault.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import type { RawConfig } from "./raw.ts";
-import type { IssuerConfig } from "./types-auth.ts";
 import type { Config } from "./types.ts";
 
 /** Exactly one answer to who vouches for callers: nobody, or at least one issuer. */
@@ -53,12 +52,22 @@ export function issuerAliasesAreUnique({ auth }: Config): PlacedFault[] {
     place: ["auth", "issuers", index, "alias"],
   }));
   if (auth.builtIn !== undefined) aliases.push({ text: auth.builtIn.alias, place: ["auth", "builtIn", "alias"] });
+  for (const [index, { alias }] of (auth.builtIn?.assertionIssuers ?? []).entries())
+    aliases.push({ text: alias, place: ["auth", "builtIn", "assertionIssuers", index, "alias"] });
+  if (auth.headless !== undefined) aliases.push({ text: auth.headless.alias, place: ["auth", "headless", "alias"] });
   return repeated(aliases).map(({ text, place }) => ({
     place,
     found: printable(text),
     expected: "an alias that no other issuer has",
     rule: "issuerAliasesAreUnique",
   }));
+}
+
+/** A command makes these tokens, and a store in the memory of one process is out of its reach. */
+export function headlessNeedsRedisStore({ auth, store }: Config): PlacedFault[] {
+  if (auth.kind === "none" || auth.headless === undefined || store.kind === "redis") return [];
+  const expected = "store: { redis: … }, which `sallyport token create` writes to";
+  return [{ place: ["auth", "headless"], found: "a store in memory", expected, rule: "headlessNeedsRedisStore" }];
 }
 
 /** A token's `iss` leads to exactly one issuer; the built-in one has `publicUrl`. */
@@ -78,49 +87,6 @@ export function issuersAreUnique({ auth, publicUrl }: Config): PlacedFault[] {
     expected: "an identifier that no other issuer has",
     rule: "issuersAreUnique",
   }));
-}
-
-/** RFC 8414 §2: https, no query, no fragment. Plain http only where the keys come from this machine. */
-export function issuerUrlsAreUsable({ auth }: Config): PlacedFault[] {
-  if (auth.kind === "none") return [];
-  return auth.issuers.flatMap((issuer, index) => {
-    const places = [
-      { text: issuer.issuer, place: ["auth", "issuers", index, "issuer"] },
-      ...(issuer.jwksUri === undefined ? [] : [{ text: issuer.jwksUri, place: ["auth", "issuers", index, "jwksUri"] }]),
-    ];
-    return places
-      .filter(({ text }) => !isIssuerUrl(text, issuer))
-      .map(({ text, place }) => ({
-        place,
-        found: printable(text),
-        expected: "an https URL without query, fragment or credentials (http on loopback with addresses: loopback)",
-        rule: "issuerUrlsAreUsable",
-      }));
-  });
-}
-
-export function audiencesNameKnownServers({ auth, servers }: Config): PlacedFault[] {
-  if (auth.kind === "none") return [];
-  return auth.issuers.flatMap((issuer, index) =>
-    Object.keys(issuer.audience)
-      .filter((server) => servers[server] === undefined)
-      .map((server) => ({
-        place: ["auth", "issuers", index, "audience", server],
-        found: printable(server),
-        expected: `one of the servers ${Object.keys(servers).join(", ")}`,
-        rule: "audiencesNameKnownServers",
-      })),
-  );
-}
-
-function isIssuerUrl(text: string, issuer: IssuerConfig): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  if (/[?#]/u.test(text) || url.username !== "" || url.password !== "") return false;
-  return (
-    url.protocol === "https:" ||
-    (url.protocol === "http:" && issuer.addresses === "loopback" && isLoopbackHost(url.hostname))
-  );
 }
 
 /** Every text that stood before, at its later place. */

@@ -1,6 +1,6 @@
 import { printable, type PlacedFault } from "./fault.ts";
 import { repeated } from "./rules-auth.ts";
-import type { BuiltInConfig } from "./types-auth.ts";
+import type { BuiltInConfig } from "./types-built-in.ts";
 import type { Config } from "./types.ts";
 
 const place = ["auth", "builtIn"] as const;
@@ -36,9 +36,9 @@ function repeatedOnce<T extends { place: readonly (string | number)[] }>(items: 
 }
 
 export function clientScopesAreSupported(config: Config): PlacedFault[] {
-  const supported = new Set(Object.values(config.servers).flatMap((server) => server.scopes.supported));
+  const supported = supportedScopes(config);
   return (builtInOf(config)?.clients ?? []).flatMap((client, index) =>
-    client.scopes
+    (client.scopes ?? [])
       .filter((scope) => !supported.has(scope))
       .map((scope) => ({
         place: [...place, "clients", index, "scopes"],
@@ -49,8 +49,35 @@ export function clientScopesAreSupported(config: Config): PlacedFault[] {
   );
 }
 
+/** A scope that no server knows is a misspelt one, and would leave somebody without what was meant. */
+export function permittedScopesAreSupported(config: Config): PlacedFault[] {
+  const builtIn = builtInOf(config);
+  const supported = supportedScopes(config);
+  const permitted = [
+    ...(builtIn?.users ?? []).map(({ scopes }, index) => ({ scopes, at: [...place, "users", index, "scopes"] })),
+    ...Object.entries(builtIn?.scopesByGroup ?? {}).map(([group, scopes]) => ({
+      scopes,
+      at: [...place, "scopesByGroup", group],
+    })),
+  ];
+  return permitted.flatMap(({ scopes = [], at }) =>
+    scopes
+      .filter((scope) => !supported.has(scope))
+      .map((scope) => ({
+        place: at,
+        found: printable(scope),
+        expected: "a scope that some server lists under scopes.supported",
+        rule: "permittedScopesAreSupported",
+      })),
+  );
+}
+
+function supportedScopes(config: Config): ReadonlySet<string> {
+  return new Set(Object.values(config.servers).flatMap((server) => server.scopes.supported));
+}
+
 /** RFC 8252 §7.1. A browser runs or shows these itself, so a code sent there reaches whoever wrote the link. */
-const notPrivateUse: ReadonlySet<string> = new Set(
+export const notPrivateUse: ReadonlySet<string> = new Set(
   "http https javascript data file blob about view-source vbscript ws wss ftp mailto".split(" "),
 );
 
@@ -72,20 +99,22 @@ export function redirectSchemesArePrivateUse(config: Config): PlacedFault[] {
 /** A public or symmetric key could not sign what anybody else can verify. The text itself is never shown. */
 export function signingKeysAreAPrivateJwkSet(config: Config): PlacedFault[] {
   const keys = builtInOf(config)?.signingKeys?.reveal() ?? "";
-  if (keys === "" || isPrivateJwkSet(keys)) return [];
+  if (keys === "" || isKeySet(keys, "private")) return [];
   const found = "something else";
   const expected = 'JSON such as {"keys": [...]} with private RSA, EC or OKP keys (RFC 7517 §5)';
   return [{ place: [...place, "signingKeys"], found, expected, rule: "signingKeysAreAPrivateJwkSet" }];
 }
 
-function isPrivateJwkSet(text: string): boolean {
+/** Whether a text is a JWK set of asymmetric keys, each with its private half or each without. */
+export function isKeySet(text: string, half: "private" | "public"): boolean {
   const keys = memberOf(parsed(text), "keys");
-  return Array.isArray(keys) && keys.length > 0 && keys.every(isPrivateKey);
+  return Array.isArray(keys) && keys.length > 0 && keys.every((key) => isKey(key, half));
 }
 
-function isPrivateKey(key: unknown): boolean {
+function isKey(key: unknown, half: "private" | "public"): boolean {
   const kty = memberOf(key, "kty");
-  return (kty === "RSA" || kty === "EC" || kty === "OKP") && typeof memberOf(key, "d") === "string";
+  const isPrivate = typeof memberOf(key, "d") === "string";
+  return (kty === "RSA" || kty === "EC" || kty === "OKP") && isPrivate === (half === "private");
 }
 
 function memberOf(value: unknown, key: string): unknown {
@@ -100,6 +129,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function builtInOf({ auth }: Config): BuiltInConfig | undefined {
+export function builtInOf({ auth }: Config): BuiltInConfig | undefined {
   return auth.kind === "none" ? undefined : auth.builtIn;
 }

@@ -25,9 +25,11 @@ export function filesUrlHasAHostOfItsOwn({ filesUrl, publicUrl, allowedHosts }: 
 /** A file on the origin of the pages where people type passwords could act as one of them (design, decision 10). */
 export function filesStandApartFromSignInPages(config: Config): PlacedFault[] {
   const { auth, filesUrl } = config;
-  if (filesUrl !== undefined || auth.kind === "none" || auth.builtIn === undefined) return [];
+  if (filesUrl !== undefined || auth.kind === "none") return [];
+  const pages = auth.builtIn !== undefined ? "auth.builtIn" : auth.browser !== undefined ? "auth.browser" : undefined;
+  if (pages === undefined) return [];
   return eachWithFiles(config, (_files, place) => {
-    const expected = "filesUrl, another origin, because auth.builtIn has sign-in pages under publicUrl";
+    const expected = `filesUrl, another origin, because ${pages} has sign-in pages under publicUrl`;
     return [{ place, found: "files under publicUrl", expected, rule: "filesStandApartFromSignInPages" }];
   });
 }

@@ -70,6 +70,8 @@ export function keysAreLongEnough({ keys, audit, auth }: Config): PlacedFault[] 
   ];
   if (auth.kind === "issuers") {
     all.push({ secret: auth.builtIn?.cookieSecret, place: ["auth", "builtIn", "cookieSecret"] });
+    for (const [index, secret] of (auth.builtIn?.cookieSecretPrevious ?? []).entries())
+      all.push({ secret, place: ["auth", "builtIn", "cookieSecretPrevious", index] });
   }
   return all.flatMap(({ secret, place }) => {
     const bytes = Buffer.byteLength(secret?.reveal() ?? "");

@@ -1,6 +1,6 @@
 import { reservedServerNames } from "../model/identifiers.ts";
 import { printable, type Place, type PlacedFault } from "./fault.ts";
-import { issuerAliasesOf } from "./issuer-aliases.ts";
+import { signInAliasesOf } from "./issuer-aliases.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { repeated } from "./rules-auth.ts";
 import type { Config, ServerConfig } from "./types.ts";
@@ -30,7 +30,7 @@ export function serversNameKnownUpstreams(config: Config): PlacedFault[] {
 
 /** Metadata must send clients to an issuer whose tokens are then accepted. */
 export function serversAdvertiseKnownIssuers(config: Config): PlacedFault[] {
-  const aliases = config.auth.kind === "none" ? [] : issuerAliasesOf(config.auth);
+  const aliases = signInAliasesOf(config.auth);
   return eachServer(config, ({ issuer }, place) => {
     if (issuer === undefined || aliases.includes(issuer)) return [];
     const expected = aliases.length === 0 ? "nothing, since auth names no issuer" : oneOf(issuer, aliases, "issuers");

@@ -1,7 +1,6 @@
 import { printable, type Place, type PlacedFault } from "./fault.ts";
-import { hostKind, isLoopbackHost } from "./loopback.ts";
-import { secretMask } from "./secret.ts";
-import type { Config, CredentialConfig, UpstreamConfig } from "./types.ts";
+import { hostKind } from "./loopback.ts";
+import type { Config, UpstreamConfig } from "./types.ts";
 
 /** Plain http only where the operator said that the way is private; a fragment is never sent, credentials are secrets. */
 export function upstreamUrlsAreUsable(config: Config): PlacedFault[] {
@@ -36,59 +35,6 @@ export function upstreamAddressesNeedConsent(config: Config): PlacedFault[] {
   });
 }
 
-/** What the gateway writes itself, what belongs to one connection (RFC 9110 §7.6.1), and what frames a message. */
-const gatewayHeaders: ReadonlySet<string> = new Set(
-  (
-    "host content-length content-type content-encoding accept accept-encoding connection keep-alive transfer-encoding te " +
-    "trailer upgrade proxy-connection proxy-authorization proxy-authenticate expect date last-event-id traceparent tracestate"
-  ).split(" "),
-);
-
-export function staticHeadersAreNotTheGateways(config: Config): PlacedFault[] {
-  return eachCredential(config, (credential, place) => {
-    if (credential.type !== "static") return [];
-    return Object.keys(credential.headers)
-      .filter((name) => gatewayHeaders.has(name.toLowerCase()) || name.toLowerCase().startsWith("mcp-"))
-      .map((name) => ({
-        place: [...place, "headers", name],
-        found: printable(name),
-        expected: "a header that the gateway does not write itself",
-        rule: "staticHeadersAreNotTheGateways",
-      }));
-  });
-}
-
-/** RFC 9110 §5.5: a line break in a value would start another header. Names that differ in case only are one. */
-export function headerValuesAreSendable(config: Config): PlacedFault[] {
-  return eachCredential(config, (credential, place) => {
-    if (credential.type !== "static") return [];
-    const seen = new Set<string>();
-    return Object.entries(credential.headers).flatMap(([name, value]) => {
-      const at = { place: [...place, "headers", name], rule: "headerValuesAreSendable" };
-      const first = seen.size !== seen.add(name.toLowerCase()).size;
-      if (!first) return [{ ...at, found: printable(name), expected: "each header once, whatever its case" }];
-      if (/^[\x20-\x7E\t]*$/u.test(value.reveal())) return [];
-      return [{ ...at, found: secretMask, expected: "printable ASCII in one line" }];
-    });
-  });
-}
-
-export function credentialIssuersAreHttps(config: Config): PlacedFault[] {
-  return eachCredential(config, (credential, place) => {
-    if (credential.type !== "clientCredentials" || isHttpsOrLoopback(credential.issuer)) return [];
-    const expected = "an https URL without query, fragment or credentials";
-    const found = printable(credential.issuer);
-    return [{ place: [...place, "issuer"], found, expected, rule: "credentialIssuersAreHttps" }];
-  });
-}
-
-function isHttpsOrLoopback(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  if (/[?#]/u.test(text) || url.username !== "" || url.password !== "") return false;
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
-}
-
 /** An entry that names no kind, or two, would hold for what nobody reads out of it; one without a time does nothing. */
 export function deadlinesNameOneKind(config: Config): PlacedFault[] {
   return eachUpstream(config, ({ deadlines }, place) =>
@@ -108,11 +54,4 @@ function eachUpstream(
   check: (upstream: UpstreamConfig, place: Place) => readonly PlacedFault[],
 ): PlacedFault[] {
   return Object.entries(upstreams).flatMap(([name, upstream]) => check(upstream, ["upstreams", name]));
-}
-
-function eachCredential(
-  config: Config,
-  check: (credential: CredentialConfig, place: Place) => readonly PlacedFault[],
-): PlacedFault[] {
-  return eachUpstream(config, ({ credential }, place) => check(credential, [...place, "credential"]));
 }

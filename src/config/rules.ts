@@ -1,12 +1,20 @@
 import type { PlacedFault } from "./fault.ts";
 import type { RawConfig } from "./raw.ts";
 import * as auth from "./rules-auth.ts";
+import * as browser from "./rules-browser.ts";
 import * as builtIn from "./rules-built-in.ts";
+import * as parties from "./rules-built-in-parties.ts";
+import * as catalog from "./rules-catalog.ts";
+import * as credentials from "./rules-credentials.ts";
 import * as files from "./rules-files.ts";
+import * as issuers from "./rules-issuers.ts";
+import * as listen from "./rules-listen.ts";
 import * as keeping from "./rules-keeping.ts";
 import * as publicSide from "./rules-public.ts";
 import * as servers from "./rules-servers.ts";
+import * as hop from "./rules-upstream-hop.ts";
 import * as upstreams from "./rules-upstreams.ts";
+import * as issuerWarnings from "./warnings-issuers.ts";
 import * as warnings from "./warnings.ts";
 import type { Config } from "./types.ts";
 
@@ -17,6 +25,7 @@ export type Rule = (config: Config) => readonly PlacedFault[];
 export const rawRules: readonly ((raw: RawConfig) => readonly PlacedFault[])[] = [
   auth.authIsNoneOrIssuers,
   auth.tenantIsStatedOnce,
+  browser.browserNamesAnIssuer,
 ];
 
 export const rules: readonly Rule[] = [
@@ -24,20 +33,53 @@ export const rules: readonly Rule[] = [
   publicSide.publicUrlIsHttpsOrLoopback,
   publicSide.allowedOriginsAreOrigins,
   publicSide.listenersDoNotShareAPort,
+  listen.listenTlsIsUsable,
+  listen.listenTlsIsPublished,
   auth.authNoneBindsLoopback,
   auth.issuerAliasesAreUnique,
   auth.issuersAreUnique,
-  auth.issuerUrlsAreUsable,
-  auth.audiencesNameKnownServers,
+  auth.headlessNeedsRedisStore,
+  issuers.issuerUrlsAreUsable,
+  issuers.audiencesNameKnownServers,
+  issuers.scopePrefixesNameKnownServers,
+  issuers.issuersProveAnAudience,
+  issuers.issuersAreNamedByTheirTokens,
+  issuers.opaqueTokensHaveOneIssuer,
+  issuers.issuerAuthoritiesArePem,
   builtIn.builtInNamesAreUnique,
   builtIn.clientScopesAreSupported,
   builtIn.redirectSchemesArePrivateUse,
+  builtIn.permittedScopesAreSupported,
   builtIn.signingKeysAreAPrivateJwkSet,
+  parties.providerStandsInForUsers,
+  parties.providerUrlsAreUsable,
+  parties.clientsCanProveThemselves,
+  parties.clientKeysArePublic,
+  parties.clientRedirectsAreSafe,
+  parties.clientGrantsHaveTheirMeans,
+  parties.assertionIssuersAreUnique,
+  parties.assertionClientsHaveTheGrant,
+  parties.assertionSubjectsAreTheirOwn,
+  parties.assertionsOfTheProviderNameAlike,
   upstreams.upstreamUrlsAreUsable,
   upstreams.upstreamAddressesNeedConsent,
-  upstreams.staticHeadersAreNotTheGateways,
-  upstreams.headerValuesAreSendable,
-  upstreams.credentialIssuersAreHttps,
+  hop.upstreamTlsIsUsable,
+  hop.certificatesNeedTls,
+  hop.forwardHeadersMayCross,
+  credentials.staticHeadersAreNotTheGateways,
+  credentials.staticCredentialsShowOneThing,
+  credentials.headerValuesAreSendable,
+  credentials.credentialIssuersAreHttps,
+  credentials.credentialClientsCanProveThemselves,
+  credentials.privateKeysCanSign,
+  credentials.credentialsOfCallersNeedSignIn,
+  credentials.exchangesNameTheirTarget,
+  credentials.identityAssertionsNeedAProvider,
+  credentials.grantClientsAreWhole,
+  credentials.grantIssuersAreHttps,
+  credentials.grantsNeedPages,
+  catalog.personalCatalogsNeedCallers,
+  catalog.userGrantsReadForThemselves,
   upstreams.deadlinesNameOneKind,
   files.filesUrlIsAnOrigin,
   files.filesUrlHasAHostOfItsOwn,
@@ -65,4 +107,6 @@ export const warningRules: readonly Rule[] = [
   warnings.credentialsTravelInClear,
   warnings.upstreamsAreUnused,
   warnings.prefixesAreShared,
+  issuerWarnings.audiencesAreShared,
+  issuerWarnings.audiencesAreMissing,
 ];

@@ -21,9 +21,11 @@ export const name: SchemaNode = { type: "string", pattern: namePattern };
 
 export const url: SchemaNode = { type: "string", minLength: 1, maxLength: 2048 };
 
+export const scope: SchemaNode = { type: "string", pattern: scopePattern };
+
 export const scopes: SchemaNode = {
   type: "array",
-  items: { type: "string", pattern: scopePattern },
+  items: scope,
   uniqueItems: true,
   maxItems: 200,
 };

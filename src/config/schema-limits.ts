@@ -12,12 +12,14 @@ export type ConfigurableLimit =
   | "sessionIdleMs"
   | "sessionAgeMsMax"
   | "sessionsPerPrincipalMax"
+  | "recoveryInFlightPerPrincipalMax"
   | "streamCommentMs"
   | "streamsPerPrincipalMax"
   | "streamsMax"
   | "upstreamSessionIdleMs"
   | "upstreamAnswerBytesMax"
   | "upstreamStreamsMax"
+  | "upstreamStreamsPerPrincipalMax"
   | "upstreamStreamIdleMs"
   | "linkProvenanceMs"
   | "listPagesMax"
@@ -69,6 +71,12 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
     maximum: 10_000,
     description: "Legacy sessions of one principal, so that none fills the store.",
   },
+  recoveryInFlightPerPrincipalMax: {
+    minimum: 1,
+    maximum: 10_000,
+    description:
+      "Requests of one principal under way on one replica that look at tasks or cancel them. Calls have a bound of their own.",
+  },
   streamCommentMs: {
     minimum: 250,
     maximum: 25_000,
@@ -94,7 +102,14 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
   upstreamStreamsMax: {
     minimum: 1,
     maximum: 65_536,
-    description: "Streams of notifications from one upstream; further ones wait. Calls have connections of their own.",
+    description:
+      "Streams of notifications from one upstream for clients; further ones wait. Calls and the gateway's own streams have connections of their own.",
+  },
+  upstreamStreamsPerPrincipalMax: {
+    minimum: 1,
+    maximum: 65_536,
+    description:
+      "Of these, streams of one principal on one replica, so that a few do not take all. People behind one service account share it.",
   },
   upstreamStreamIdleMs: {
     minimum: 1_000,
@@ -165,12 +180,14 @@ export const limitsSchema: SchemaNode = objectOf(
     sessionIdleMs: limit("sessionIdleMs"),
     sessionAgeMsMax: limit("sessionAgeMsMax"),
     sessionsPerPrincipalMax: limit("sessionsPerPrincipalMax"),
+    recoveryInFlightPerPrincipalMax: limit("recoveryInFlightPerPrincipalMax"),
     streamCommentMs: limit("streamCommentMs"),
     streamsPerPrincipalMax: limit("streamsPerPrincipalMax"),
     streamsMax: limit("streamsMax"),
     upstreamSessionIdleMs: limit("upstreamSessionIdleMs"),
     upstreamAnswerBytesMax: limit("upstreamAnswerBytesMax"),
     upstreamStreamsMax: limit("upstreamStreamsMax"),
+    upstreamStreamsPerPrincipalMax: limit("upstreamStreamsPerPrincipalMax"),
     upstreamStreamIdleMs: limit("upstreamStreamIdleMs"),
     linkProvenanceMs: limit("linkProvenanceMs"),
     listPagesMax: limit("listPagesMax"),

@@ -1,48 +1,34 @@
 import { limits } from "../model/limits.ts";
 import { defaults } from "./defaults.ts";
-import { addresses, integer, mapOf, name, objectOf, scopes, secret, url } from "./schema-common.ts";
+import { addresses, integer, mapOf, name, objectOf, secret, url } from "./schema-common.ts";
+import { credential } from "./schema-credentials.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
-const credential: SchemaNode = {
-  type: "object",
+const tls: SchemaNode = objectOf(
+  {
+    ca: {
+      ...secret,
+      description:
+        "PEM, by reference, of the authorities that may vouch for the upstream and for the authorization server of its credential, in place of those the system trusts.",
+    },
+    cert: { ...secret, description: "PEM, by reference, of the gateway's certificate, leaf first (mutual TLS)." },
+    key: { ...secret, description: "PEM, by reference, of the private key of `cert`." },
+  },
+  {
+    description:
+      "TLS towards this upstream, where the system's authorities do not do. Certificates are always verified.",
+  },
+);
+
+const forwardHeaders: SchemaNode = {
+  type: "array",
+  items: { type: "string", pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$" },
+  uniqueItems: true,
+  maxItems: 20,
+  default: [],
   description:
-    "What the gateway shows this upstream of itself. The caller's token is never sent. Absent: nothing (`type: none`).",
-  discriminator: { propertyName: "type" },
-  oneOf: [
-    objectOf({ type: { const: "none", description: "No credential." } }, { required: ["type"] }),
-    objectOf(
-      {
-        type: { const: "static", description: "The same headers on every request." },
-        headers: {
-          ...mapOf(secret, {
-            description:
-              "Header name to its value, by reference: the whole value, `Bearer` and the like included. Headers that the gateway itself writes are refused.",
-            keys: { type: "string", pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$" },
-          }),
-          minProperties: 1,
-          maxProperties: 20,
-        },
-      },
-      { required: ["type", "headers"] },
-    ),
-    objectOf(
-      {
-        type: {
-          const: "clientCredentials",
-          description: "A token from `issuer` (RFC 6749 §4.4), renewed as it expires.",
-        },
-        issuer: {
-          ...url,
-          description: "The authorization server's issuer identifier; its metadata names the endpoints.",
-        },
-        clientId: { type: "string", minLength: 1, maxLength: 512, description: "The gateway's `client_id` there." },
-        clientSecret: { ...secret, description: "The gateway's secret there, by reference." },
-        scopes: { ...scopes, default: [], description: "Scopes to ask for. None: the authorization server decides." },
-        resource: { ...url, description: "The resource indicator to send (RFC 8707). Absent: none is sent." },
-      },
-      { required: ["type", "issuer", "clientId", "clientSecret"] },
-    ),
-  ],
+    "Headers of the client's request that go on to this upstream. All others stop here. Credentials, cookies, forwarding and hop-by-hop headers, and what the gateway writes itself, never go on. Not a place for authority: clients write what they like.",
+  examples: [["x-request-id", "accept-language"]],
 };
 
 function timeout(key: keyof typeof defaults.timeouts, description: string): SchemaNode {
@@ -155,6 +141,15 @@ const upstream: SchemaNode = objectOf(
     },
     addresses,
     credential,
+    catalogFrom: {
+      type: "string",
+      enum: ["service", "user"],
+      default: defaults.catalogFrom,
+      description:
+        "On whose account lists are read. `service`: the gateway's own, once for everybody; policy then says who sees what. `user`: that of each person, for upstreams that list to each what they may use; it needs a credential that differs by caller. With `credential.type: user` it is `user`, and whoever has not connected the upstream yet sees one tool in its place, `connect_` and its name.",
+    },
+    tls,
+    forwardHeaders,
     timeouts: objectOf(
       {
         connectMs: timeout("connectMs", "Milliseconds to connect, TLS included."),

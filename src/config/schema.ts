@@ -1,6 +1,7 @@
 import { defaults } from "./defaults.ts";
 import { authSchema } from "./schema-auth.ts";
 import { integer, objectOf, secret, url } from "./schema-common.ts";
+import { assertionKeys } from "./schema-credentials.ts";
 import { limitsSchema } from "./schema-limits.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { serversSchema } from "./schema-servers.ts";
@@ -10,7 +11,31 @@ import { upstreamsSchema } from "./schema-upstreams.ts";
 const path: SchemaNode = { type: "string", pattern: "^[^\\u0000]{1,4096}$" };
 const host: SchemaNode = { type: "string", pattern: "^[^\\s/@\\u0000-\\u001f]{1,255}$" };
 
-function listen(which: "listen" | "operations", description: string): SchemaNode {
+const listenTls: SchemaNode = objectOf(
+  {
+    cert: {
+      ...secret,
+      description: "The certificate as PEM, by reference, and after it those between it and its authority.",
+    },
+    key: { ...secret, description: "Its private key as PEM, by reference." },
+    clientCa: {
+      ...secret,
+      description:
+        "The authorities of client certificates as PEM, by reference. With them, clients are asked for a certificate, and tokens that are bound to one (RFC 8705) are taken from whoever shows it; nobody has to show one. Absent: nobody is asked, and such tokens are refused.",
+    },
+  },
+  {
+    required: ["cert", "key"],
+    description:
+      "TLS of the gateway's own, from 1.2 on. Absent: it ends in front, where client certificates do too. Read once: new certificates take a restart.",
+  },
+);
+
+function listen(
+  which: "listen" | "operations",
+  description: string,
+  more: Readonly<Record<string, SchemaNode>> = {},
+): SchemaNode {
   return objectOf(
     {
       host: {
@@ -24,6 +49,7 @@ function listen(which: "listen" | "operations", description: string): SchemaNode
         default: defaults[which].port,
         description: "The port; 0 lets the system choose one.",
       }),
+      ...more,
     },
     { description },
   );
@@ -106,6 +132,7 @@ const keys: SchemaNode = objectOf(
       default: [],
       description: "Earlier values of `session`, still accepted, so that a rotation ends no session.",
     },
+    assertion: assertionKeys,
   },
   { description: "Keys of the gateway itself." },
 );
@@ -132,7 +159,7 @@ export const configSchema: SchemaNode = {
           "The origin under which files of upstreams are fetched; https, or http on this machine, with a host of its own. Nothing else is served there, and files nowhere else. Absent: `publicUrl`, which is refused where the built-in authorization server has its pages.",
         examples: ["https://files.example.net"],
       },
-      listen: listen("listen", "Where clients connect. TLS is terminated in front."),
+      listen: listen("listen", "Where clients connect.", { tls: listenTls }),
       operations: listen("operations", "Where health, readiness and metrics are. They ask for no credential."),
       allowedHosts: {
         type: "array",

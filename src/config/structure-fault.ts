@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { keyShown, printable, type Place, type PlacedFault } from "./fault.ts";
-import { laterCredentials, laterKeys } from "./later.ts";
+import { laterKeys } from "./later.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { namePattern, referencePattern } from "./schema-common.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -65,9 +65,6 @@ function unknownBranch(error: ErrorObject, place: Place): PlacedFault {
   const tag = textParam(error, "tag");
   const value: unknown = error.params["tagValue"];
   const at = { place: [...place, tag], found: printable(value) };
-  const later = typeof value === "string" ? laterCredentials.get(value) : undefined;
-  if (later !== undefined)
-    return { ...at, expected: `another ${tag}: ${later} is not in this version`, rule: "laterVersion" };
   const known = (schemaOf(error).oneOf ?? []).map((branch) => branch.properties?.[tag]?.const);
   return { ...at, expected: `one of ${known.join(", ")}`, rule: "allowedValue" };
 }

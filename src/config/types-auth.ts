@@ -1,4 +1,7 @@
+import type { DpopMode } from "../model/dpop-mode.ts";
+import type { IssuerProfileName } from "../model/issuer-profile.ts";
 import type { Secret } from "./secret.ts";
+import type { BuiltInConfig } from "./types-built-in.ts";
 import type { Addresses, ByName } from "./types.ts";
 
 /** Who vouches for callers. */
@@ -8,7 +11,26 @@ export type AuthConfig =
       readonly kind: "issuers";
       readonly issuers: readonly IssuerConfig[];
       readonly builtIn: BuiltInConfig | undefined;
+      readonly browser: BrowserConfig | undefined;
+      readonly headless: HeadlessConfig | undefined;
+      /** By scope: what whoever holds it holds as well. */
+      readonly scopeImplications: ByName<readonly string[]>;
     };
+
+/** Tokens that the gateway itself gives to services, by command. */
+export interface HeadlessConfig {
+  readonly alias: string;
+  readonly tenant: string;
+}
+
+/** The gateway's own OpenID client at one of the issuers, for people in browsers. */
+export interface BrowserConfig {
+  /** Alias of the issuer. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret | undefined;
+  readonly scopes: readonly string[];
+}
 
 /** An external authorization server. Its identifier compares as an exact string (RFC 8414 §2). */
 export interface IssuerConfig {
@@ -16,6 +38,10 @@ export interface IssuerConfig {
   readonly issuer: string;
   /** Further `iss` values that tokens of this issuer carry. */
   readonly issuerAliases: readonly string[];
+  readonly profile: IssuerProfileName;
+  /** Accepted `typ` values, `none` for none; undefined: the profile's, as for the two claims below. */
+  readonly tokenTypes: readonly string[] | undefined;
+  readonly subjectClaim: string | undefined;
   readonly groupsClaim: string | undefined;
   readonly scopeClaim: string | undefined;
   readonly tenant: string;
@@ -26,39 +52,24 @@ export interface IssuerConfig {
   readonly algorithms: readonly string[];
   /** Server name to a further accepted `aud` value. */
   readonly audience: ByName<string>;
+  /** Server name to what clients put before each scope. */
+  readonly scopePrefix: ByName<string>;
+  /** How tokens that are no JWT are asked about (RFC 7662). */
+  readonly introspection: IntrospectionConfig | undefined;
+  /** What becomes of tokens that are bound to a key. */
+  readonly dpop: DpopMode;
   /** Where the keys are; undefined discovers them from the issuer's metadata. */
   readonly jwksUri: string | undefined;
   readonly addresses: Addresses;
+  /** Undefined: whom the system trusts. */
+  readonly tls: { readonly ca: Secret } | undefined;
   /** Besides `sub` equal to the client: a claim value by which this issuer marks services. */
   readonly serviceWhen: { readonly claim: string; readonly equals: string } | undefined;
 }
 
-/** The built-in authorization server. Its issuer identifier is `Config.publicUrl`. */
-export interface BuiltInConfig {
-  readonly alias: string;
-  readonly users: readonly BuiltInUser[];
-  readonly clients: readonly BuiltInClient[];
-  /** Private-use URI schemes accepted in redirect URIs (RFC 8252 §7.1), besides those of known clients. */
-  readonly redirectSchemes: readonly string[];
-  readonly accessTokenSeconds: number;
-  readonly refreshTokenSeconds: number;
-  /** Undefined: a key of this process, so nobody stays signed in across a restart. */
-  readonly cookieSecret: Secret | undefined;
-  /** A private JWK set as JSON text; undefined: made once and kept in the store. */
-  readonly signingKeys: Secret | undefined;
-}
-
-export interface BuiltInUser {
-  readonly username: string;
-  readonly password: Secret;
-  readonly subject: string;
-  readonly name: string;
-  readonly groups: readonly string[];
-}
-
-/** A service that signs in as itself (RFC 6749 §4.4). */
-export interface BuiltInClient {
+/** The gateway as a client of an introspection endpoint; without `endpoint` the metadata names it. */
+export interface IntrospectionConfig {
   readonly clientId: string;
   readonly clientSecret: Secret;
-  readonly scopes: readonly string[];
+  readonly endpoint: string | undefined;
 }

@@ -1,5 +1,6 @@
 import type { Limits } from "../model/limits.ts";
 import type { AuthConfig } from "./types-auth.ts";
+import type { CredentialConfig } from "./types-credentials.ts";
 import type { Secret } from "./secret.ts";
 
 /**
@@ -13,7 +14,7 @@ export interface Config {
   readonly publicUrl: string;
   /** An origin too; undefined: files are served under `publicUrl`. */
   readonly filesUrl: string | undefined;
-  readonly listen: Listen;
+  readonly listen: PublicListen;
   readonly operations: Listen;
   /** Lower-case `host` or `host:port`, as a `Host` header carries them. */
   readonly allowedHosts: readonly string[];
@@ -42,6 +43,20 @@ export interface Listen {
   readonly port: number;
 }
 
+/** Where clients connect. */
+export interface PublicListen extends Listen {
+  /** Undefined: TLS, if any, ends in front. */
+  readonly tls: ListenTlsConfig | undefined;
+}
+
+/** PEM each. */
+export interface ListenTlsConfig {
+  readonly cert: Secret;
+  readonly key: Secret;
+  /** Authorities of client certificates; undefined: clients are asked for none. */
+  readonly clientCa: Secret | undefined;
+}
+
 /** Which addresses may be dialled: public ones, private ones too, or those of this machine. */
 export type Addresses = "public" | "private" | "loopback";
 
@@ -50,6 +65,10 @@ export interface UpstreamConfig {
   readonly era: "auto" | "legacy" | "modern";
   readonly addresses: Addresses;
   readonly credential: CredentialConfig;
+  readonly catalogFrom: CatalogFrom;
+  readonly tls: UpstreamTlsConfig;
+  /** Lower-case names. */
+  readonly forwardHeaders: readonly string[];
   readonly timeouts: UpstreamTimeouts;
   readonly connectionsMax: number;
   readonly queueMax: number;
@@ -62,6 +81,13 @@ export interface UpstreamConfig {
   readonly files: FilesConfig | undefined;
 }
 
+/** PEM each; `cert` and `key` are both there or neither. */
+export interface UpstreamTlsConfig {
+  readonly ca: Secret | undefined;
+  readonly cert: Secret | undefined;
+  readonly key: Secret | undefined;
+}
+
 /** What of an upstream's origin may be fetched as a file. */
 export interface FilesConfig {
   /** Globs over paths, from the root. */
@@ -70,6 +96,9 @@ export interface FilesConfig {
   readonly types: readonly string[];
   readonly bytesMax: number;
 }
+
+/** On whose account an upstream's lists are read: the gateway's own, or that of each person. */
+export type CatalogFrom = "service" | "user";
 
 /** What becomes of the calls of a legacy client that loses its connection. */
 export type Disconnect = "cancel" | "continue";
@@ -103,19 +132,6 @@ export interface UpstreamTimeouts {
   readonly callMs: number;
   readonly probeMs: number;
 }
-
-export type CredentialConfig =
-  | { readonly type: "none" }
-  | { readonly type: "static"; readonly headers: ByName<Secret> }
-  | {
-      readonly type: "clientCredentials";
-      readonly issuer: string;
-      readonly clientId: string;
-      readonly clientSecret: Secret;
-      readonly scopes: readonly string[];
-      /** The resource indicator sent along (RFC 8707); undefined sends none. */
-      readonly resource: string | undefined;
-    };
 
 export interface ServerConfig {
   readonly title: string | undefined;
@@ -173,4 +189,6 @@ export interface KeysConfig {
   readonly session: Secret | undefined;
   /** Keys that records written before a rotation still carry. */
   readonly sessionPrevious: readonly Secret[];
+  /** Private keys of the gateway's assertions, the signing one first; none: made, and kept in the store. */
+  readonly assertion: readonly Secret[];
 }

@@ -5,3 +5,6 @@
 export const clientFeatures = ["elicitation", "elicitation_url", "sampling", "sampling_tools", "roots"] as const;
 
 export type ClientFeature = (typeof clientFeatures)[number];
+
+/** What a client was asked, by the key of each request: the feature that its answer must fit. */
+export type AskedKinds = ReadonlyMap<string, ClientFeature>;

@@ -12,8 +12,11 @@ export type Decision =
       readonly effect: "deny";
       /** The rule that denied; absent when nothing allowed (default deny). */
       readonly rule?: string;
-      /** Why, from a closed vocabulary: `denied-by-rule`, `no-rule-allows`, `condition-false`, `condition-error`. */
-      readonly reason: "denied-by-rule" | "no-rule-allows" | "condition-false" | "condition-error";
+      /**
+       * Why, from a closed vocabulary: `denied-by-rule`, `no-rule-allows`, `condition-false`, `condition-error`,
+       * `outside-token` (the token is bound to other items).
+       */
+      readonly reason: "denied-by-rule" | "no-rule-allows" | "condition-false" | "condition-error" | "outside-token";
       readonly message?: string;
       readonly read: readonly string[];
     };

@@ -29,6 +29,8 @@ export const limits = {
   sessionUsesRememberedMax: 20_000,
   /** How long a connection that spoke no readable HTTP is kept for the peer to read why and hang up. */
   refusedLingerMs: 1_000,
+  /** From a connection to the end of its TLS handshake, where the public listener terminates TLS. */
+  tlsHandshakeTimeoutMs: 10_000,
   jsonDepthMax: 64,
   jsonKeysPerObjectMax: 10_000,
   /** Members of arrays and objects together in one text. 250,000 take about 60 ms of the loop to walk. */
@@ -58,6 +60,26 @@ export const limits = {
   issuerKeysStaleMsMax: 3_600_000,
   /** Keys tried on one token: without a bound, a token that names no `kid` costs one verification per key. */
   issuerKeysTriedMax: 4,
+  /** Questions to one issuer about tokens that are no JWT, open at once. */
+  introspectionsInFlightMax: 32,
+  /** Least time between two such questions after one has failed. */
+  introspectionRetryMsMin: 1_000,
+  /** Tokens found not active within a window, after which only tokens that were active lately are asked about. */
+  introspectionsInactivePerWindowMax: 100,
+  introspectionWindowMs: 10_000,
+  /** How long a token counts as not active, and as one that was active lately. */
+  introspectionInactiveMs: 10_000,
+  introspectionKnownMs: 3_600_000,
+  /** Longest DPoP proof and `jti` in it, and how long after its `iat` a proof is accepted. */
+  dpopProofBytesMax: 8_192,
+  dpopProofIdCharsMax: 256,
+  dpopProofSecondsMax: 60,
+  /** How long a nonce for proofs is accepted; a new one is given out every half of it. */
+  dpopNonceSecondsMax: 300,
+  /** Headless tokens of one tenant, the items one is bound to, and its longest life: 366 days. */
+  headlessTokensMax: 10_000,
+  headlessTokenItemsMax: 200,
+  headlessTokenMsMax: 31_622_400_000,
   /** Longest `sub`, client id or tenant a token may carry: they become part of store keys. */
   identityCharsMax: 1_024,
 
@@ -73,6 +95,10 @@ export const limits = {
   /** Resources that one session may subscribe to, and what their names may take together. */
   sessionSubscriptionsMax: 1_000,
   sessionSubscriptionCharsMax: 262_144,
+  /** Longest entry on the deny list that a command makes. */
+  deniedSubjectDaysMax: 3_650,
+  /** How long that command leaves it to replicas to end what they hold of somebody. */
+  offboardingWaitMs: 3_000,
   /** Attempts to write a session's record that somebody else keeps changing. */
   sessionWriteAttemptsMax: 5,
 
@@ -97,11 +123,15 @@ export const limits = {
   upstreamResumptionPauseMs: 1_000,
   upstreamResumptionPauseMsMin: 100,
   eraVerdictAgeMsMax: 600_000,
+  /** Credentials of one upstream whose verdict on its era, and on the streams it offers, is remembered. */
+  upstreamErasMax: 1_000,
   upstreamSessionsMax: 10_000,
   upstreamSessionIdleMs: 600_000,
   upstreamSessionIdCharsMax: 1_024,
   /** Connections for what must not wait behind calls: probes, session opening, cancellations, replies. */
   upstreamControlConnectionsMax: 16,
+  /** Connections for requests that look at a task or cancel it. */
+  upstreamRecoveryConnectionsMax: 16,
   /** How long an event stream whose answer has arrived may take to end before its connection is dropped. */
   upstreamStreamLingerMs: 1_000,
   /** The same while a call waits for a connection. */
@@ -113,8 +143,14 @@ export const limits = {
   /** Shortest and longest suspension; each that ends in another failure makes the next longer. */
   upstreamSuspensionMs: 5_000,
   upstreamSuspensionMsMax: 60_000,
-  /** Streams of notifications from one upstream: they have connections of their own, so that calls never wait for one. */
+  /** Streams of notifications from one upstream for clients: they have connections of their own, so that calls never wait for one. */
   upstreamStreamsMax: 256,
+  /** Of these, streams of one principal: an eighth, so that a few principals do not take all. */
+  upstreamStreamsPerPrincipalMax: 32,
+  /** Streams on the gateway's own account, beside those: one that stands, and one that takes its place. */
+  upstreamOwnStreamsMax: 2,
+  /** How long a stream waits in a row for a connection that another holds; then it pauses like one that was lost. */
+  upstreamStreamWaitMsMax: 30_000,
   /** Longest silence on such a stream, comments included; servers send one every 15 to 60 s. */
   upstreamStreamIdleMs: 300_000,
   /** Shortest and longest pause before a stream that was lost is opened again; one that lived for the longest begins anew. */
@@ -128,10 +164,41 @@ export const limits = {
   upstreamStreamEventsPerMinuteMax: 6_000,
   /** Least time between two attempts to obtain an upstream credential after one failed. */
   upstreamCredentialRetryMsMin: 1_000,
+  /** Longest value of a client's header that goes on to an upstream. */
+  forwardedHeaderCharsMax: 4_096,
+  /** Callers whose credential for one upstream is kept in memory. */
+  upstreamCredentialsHeldMax: 10_000,
+  /** How long a key signs the gateway's assertions that it made itself; the next one is published for as long before. */
+  assertionKeyMs: 2_592_000_000,
+  /** How long such keys are used before the store is asked whether they changed. */
+  assertionKeysReadMs: 60_000,
   /** How long a token lives that came without `expires_in` (RFC 6749 §5.1). */
   upstreamTokenMsUnstated: 60_000,
   /** A token is renewed this long before it expires, or after half its life when that is shorter. */
   upstreamTokenLeewayMs: 30_000,
+  /** How long what an upstream and its authorization server say of themselves is remembered. */
+  upstreamAuthorizationAgeMsMax: 300_000,
+  /** How long the authorization server that an upstream was first found with stays known while nobody connects. */
+  upstreamIssuerIdleMs: 31_536_000_000,
+  /** Longest time for a person to sign in at an upstream's authorization server. */
+  grantAttemptMs: 600_000,
+  /** Such sign-ins that one person may begin within that time. */
+  grantAttemptsMax: 30,
+  /** How long a user's grant, and a registration that grants are bound to, is kept while nobody uses it. */
+  grantIdleMs: 7_776_000_000,
+  /** Least time between two notes that a grant is in use. */
+  grantTouchMs: 86_400_000,
+  /** Clients for which a person may consent to one grant, and scopes of one grant. */
+  grantClientsMax: 50,
+  grantScopesMax: 200,
+  /** Longest life of the lock under which one replica refreshes a grant: two requests that each take the longest, and then some. */
+  grantRefreshLockMs: 20_000,
+  /** How long the others wait for it, looking again after pauses from the shorter to the longer. */
+  grantRefreshWaitMs: 15_000,
+  grantRefreshPollMsMin: 20,
+  grantRefreshPollMsMax: 400,
+  /** Failed refreshes that are remembered, so that nobody asks again at once; when more fail, all begin anew. */
+  grantFailuresRememberedMax: 10_000,
 
   /** Largest file that is fetched for a client, unless its upstream is configured otherwise. */
   fileBytesMax: 67_108_864,
@@ -163,6 +230,10 @@ export const limits = {
   itemsPerUpstreamMax: 1_000,
   catalogAgeMsMax: 60_000,
   catalogStaleMsMax: 600_000,
+  /** Principals whose own lists are kept on one replica; the one that was not asked for longest goes. */
+  personalCatalogsMax: 500,
+  /** Items with findings in such lists that are remembered as reported: everybody's list has the same ones. */
+  personalNoticesMax: 10_000,
   /** Longest time one upstream whose lists are not known yet delays a list that others can fill. */
   catalogWaitMsMax: 2_000,
   /** Pause after a failed reading of an upstream's lists. */
@@ -179,6 +250,12 @@ export const limits = {
   /** A principal's view is decided anew at least this often: conditions may read the time. */
   viewAgeMsMax: 5_000,
   callsInFlightPerPrincipalMax: 100,
+  /** Requests about tasks that serve recovery (`tasks/get`, `tasks/cancel`, `tasks/list`): apart from calls, so neither keeps the other out. */
+  recoveryInFlightPerPrincipalMax: 20,
+  /** Cancellations of one principal within a minute, on one replica, that other replicas are told of because no call here has the id. */
+  cancellationsToldPerMinuteMax: 600,
+  /** Principals whose cancellations are counted; the oldest begins anew. */
+  cancellersRememberedMax: 10_000,
 
   /** Tasks of one principal at one server; one call more may slip in while another is under way. */
   tasksPerPrincipalMax: 100,
@@ -188,6 +265,12 @@ export const limits = {
   taskIdCharsMax: 1_024,
   /** JSON text of a call's arguments that are kept with its task, encrypted, for decisions on the task. */
   taskArgumentsBytesMax: 65_536,
+  /** JSON text of what is kept of a task's state; of a longer one what clients rely on is, its texts cut to the other two. */
+  taskStateBytesMax: 8_192,
+  taskStatusMessageCharsMax: 1_024,
+  taskTimeCharsMax: 64,
+  /** JSON text of the keys and kinds of what a task asks; beyond it its answers are judged by their shape. */
+  taskAskedBytesMax: 8_192,
 
   /** What upstreams ask of clients. Requests that wait for one session's answers, and for all of a replica's. */
   askedWaitingPerSessionMax: 32,
@@ -205,10 +288,14 @@ export const limits = {
   askedIdCharsMax: 256,
   /** Validators of forms: one is used a few times, by the call that asks. */
   askedFormValidatorsMax: 100,
-  /** An upstream's own request state as JSON text. Sealed it has four thirds of that, and must fit `sealedHandleCharsMax`. */
+  /** An upstream's own request state as JSON text. Sealed, with what was asked, it has four thirds of that, and must fit `sealedHandleCharsMax`. */
   requestStateBytesMax: 131_072,
   /** How long a client may take to come back with what it was asked for. */
   requestStateMs: 900_000,
+  /** How long a call waits for its person to connect the upstream; whoever takes longer calls again. */
+  connectionWaitMs: 120_000,
+  /** How often it looks for itself whether they have. */
+  connectionPollMs: 3_000,
   definitionBytesMax: 131_072,
   /** A definition or description is noted from here on; the largest seen in public catalogs are 31 KB and 3 KB. */
   definitionBytesNoted: 32_768,
@@ -225,8 +312,11 @@ export const limits = {
   schemaEnumMax: 2_000,
   schemaPatternCharsMax: 1_000,
   schemaPatternsMax: 200,
-  /** Characters times program size that all patterns of a schema may take for one value; about half a second on the slowest path. */
-  schemaPatternStepsMax: 50_000_000,
+  /** Instructions that one pattern, and all different ones of a schema, may be compiled to; the second takes about 0.4 s. */
+  schemaPatternInstructionsMax: 10_000,
+  schemaPatternsInstructionsMax: 20_000,
+  /** Characters times program size that all patterns of a schema may take for one value; a second on the slowest path. */
+  schemaPatternStepsMax: 25_000_000,
   schemaCostMax: 10_000,
   schemaValidatorsMax: 5_000,
   /** Evaluations, of the most costly kind, that one value may take against one schema; about 0.4 s. */
@@ -269,6 +359,22 @@ export const limits = {
   /** Registrations that one address may make within a window. */
   oauthRegistrationsMax: 60,
   oauthRegistrationWindowMs: 60_000,
+  /** The same from all addresses together: a network has as many as it likes. */
+  oauthRegistrationsOfAllMax: 600,
+  /** A client's metadata document, which a stranger names and the gateway fetches. */
+  oauthClientDocumentBytesMax: 10_240,
+  oauthClientDocumentTimeoutMs: 5_000,
+  oauthClientDocumentsMax: 500,
+  /** Fetches of such documents under way at once, and begun within a minute, in one process. */
+  oauthClientDocumentFetchesMax: 8,
+  oauthClientDocumentFetchesPerMinuteMax: 120,
+  /** How long a document is taken as read: what its server says, within these; the middle one where it says nothing. */
+  oauthClientDocumentAgeMsMin: 60_000,
+  oauthClientDocumentAgeMs: 300_000,
+  oauthClientDocumentAgeMsMax: 3_600_000,
+  /** How long the last good one still serves while its server fails, and how long a failure is remembered. */
+  oauthClientDocumentStaleMsMax: 86_400_000,
+  oauthClientDocumentFailureMs: 10_000,
   /** Authorizations under way, and registrations within the first of these times: strangers write both, into a store that all share. */
   oauthInteractionsMax: 2_000,
   oauthRegistrationsUnusedMax: 2_000,
@@ -284,6 +390,16 @@ export const limits = {
   oauthSignInSeconds: 28_800,
   oauthInteractionSeconds: 900,
   oauthCodeSeconds: 60,
+  /** Longest life of an identity assertion, and how far apart the clocks of its issuer and of the gateway may be. */
+  oauthAssertionSecondsMax: 3_600,
+  oauthAssertionSkewSeconds: 30,
+  oauthAssertionCharsMax: 16_384,
+  /** How long one replica asks the provider about a person, and how long and often the others look for its answer. */
+  oauthRecheckLockMs: 15_000,
+  oauthRecheckWaitMs: 10_000,
+  oauthRecheckPollMs: 50,
+  /** What the provider said of somebody who has not come since is forgotten. */
+  oauthPersonIdleMs: 7_776_000_000,
   /** How long a rotated refresh token still works, for clients that refresh twice at once. */
   oauthRefreshGraceMs: 10_000,
   /** A generated signing key that no replica has touched for this long is forgotten. */
@@ -322,6 +438,18 @@ export const limits = {
   secretBytesMax: 65_536,
   /** Faults reported at once; a last one says how many more there are. */
   configurationFaultsMax: 100,
+
+  /** How long somebody who signed in on the connect pages stays so in that browser. */
+  browserSessionMs: 3_600_000,
+  /** How long a sign-in at a provider, or a grant at an upstream's authorization server, may take in a browser. */
+  browserAttemptMs: 900_000,
+  /** Name and value of one cookie; browsers drop those over 4,096 bytes. */
+  browserCookieCharsMax: 4_000,
+  /** How long a link to a connect page is good for. */
+  connectLinkMs: 86_400_000,
+  connectLinkCharsMax: 8_192,
+  /** Groups that a company's provider may name of one person at sign-in. */
+  groupsPerPersonMax: 2_000,
 
   /** Characters of one text in the gateway's own log. */
   logTextCharsMax: 2_048,

@@ -31,6 +31,14 @@ export interface UpstreamSample {
   readonly durationMs: number;
 }
 
+/** Streams that are open on this replica. */
+export interface OpenStreams {
+  /** Of clients, by what opened them: a closed list of ours. */
+  readonly clients: () => Readonly<Record<string, number>>;
+  /** From upstreams, by upstream. */
+  readonly upstreams: () => ReadonlyMap<string, number>;
+}
+
 export interface Metrics {
   request(sample: RequestSample): void;
   upstream(sample: UpstreamSample): void;
@@ -40,6 +48,8 @@ export interface Metrics {
   auditLost(sink: string, count: number): void;
   /** Read whenever metrics are asked for. */
   watchAuditDepth(read: () => number): void;
+  /** Read whenever metrics are asked for. */
+  watchStreams(read: OpenStreams): void;
   storeFailed(failure: string): void;
   /** The text that a scraper reads, and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -104,16 +114,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
       auditLost.inc({ sink: sinkName(sink) }, count);
     },
     watchAuditDepth: (read) => {
-      const name = `${metricPrefix}audit_queue_events`;
-      registry.removeSingleMetric(name);
-      const gauge = new Gauge({
-        name,
-        help: "Audit events that wait to be written.",
-        registers,
-        collect: () => {
-          gauge.set(read());
-        },
-      });
+      watchAuditDepth(registry, read);
+    },
+    watchStreams: (read) => {
+      watchStreams(registry, read, upstream);
     },
     storeFailed: (failure) => {
       storeFailures.inc({ failure: failureName(failure) });
@@ -138,6 +142,41 @@ function suspensions(registry: Registry, upstreams: readonly string[]): Metrics[
   return (name, suspended) => {
     gauge.set({ upstream: label(name) }, suspended ? 1 : 0);
   };
+}
+
+function watchAuditDepth(registry: Registry, read: () => number): void {
+  const name = `${metricPrefix}audit_queue_events`;
+  registry.removeSingleMetric(name);
+  const gauge = new Gauge({
+    name,
+    help: "Audit events that wait to be written.",
+    registers: [registry],
+    collect: () => {
+      gauge.set(read());
+    },
+  });
+}
+
+function watchStreams(registry: Registry, read: OpenStreams, upstream: Label): void {
+  const registers = [registry];
+  const clients = new Gauge({
+    ...{
+      name: `${metricPrefix}client_streams`,
+      help: "Streams that clients keep open.",
+      labelNames: ["kind"],
+      registers,
+    },
+    collect: () => {
+      for (const [kind, count] of Object.entries(read.clients())) clients.set({ kind }, count);
+    },
+  });
+  const upstreams = new Gauge({
+    ...{ name: `${metricPrefix}upstream_streams`, help: "Streams of notifications from upstreams.", registers },
+    labelNames: ["upstream"],
+    collect: () => {
+      for (const [name, count] of read.upstreams()) upstreams.set({ upstream: upstream(name) }, count);
+    },
+  });
 }
 
 /** A counter that is counted in a tally, and read from there whenever metrics are asked for. */

@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { answerJson } from "./compose-json-page.ts";
+import { openSealer } from "./compose-sealer.ts";
+import type { UserGrantConfig } from "./config/types-credentials.ts";
+import type { Config, UpstreamConfig } from "./config/types.ts";
+import { paths } from "./connect/paths.ts";
+import type { OwnPages } from "./edge/public-server.ts";
+import type { Store } from "./store/store.ts";
+import type { Log } from "./telemetry/log.ts";
+import { clientDocument } from "./upstream/grants/client-document.ts";
+import type { GrantUpstreamOptions } from "./upstream/grants/options.ts";
+import { createGrants, type Grants } from "./upstream/grants/user-grants.ts";
+
+const clientName = "Sallyport";
+const documentPath = "/oauth/client.json";
+
+/** Users' own grants at upstreams; undefined where no upstream is reached by them. */
+export function openGrants(of: {
+  readonly config: Config;
+  readonly store: Store;
+  readonly log: Pick<Log, "info">;
+}): Grants | undefined {
+  const { config, store, log } = of;
+  const upstreams = Object.entries(config.upstreams).flatMap(([name, upstream]): [string, GrantUpstreamOptions][] =>
+    upstream.credential.type === "user" ? [[name, grantOptions(upstream, upstream.credential)]] : [],
+  );
+  if (upstreams.length === 0) return undefined;
+  return createGrants({
+    upstreams: Object.fromEntries(upstreams),
+    records: store,
+    sealer: openSealer("grants", config),
+    clientName,
+    clientDocumentUrl: documentUrl(config),
+    now: Date.now,
+    random: randomBytes,
+    jitter: Math.random,
+    limits: config.limits,
+    log: (event, facts) => {
+      log.info("upstream.noted", { what: event, ...facts });
+    },
+  });
+}
+
+function grantOptions({ url, addresses }: UpstreamConfig, credential: UserGrantConfig): GrantUpstreamOptions {
+  const { title, issuer, clientId, clientSecret, scopes, sendResource, assumePkce, profile } = credential;
+  const client = clientId === undefined ? undefined : { id: clientId, secret: clientSecret?.reveal() };
+  return { url, title, addresses, issuer, client, scopes, sendResource, assumePkce, profile };
+}
+
+/** Servers fetch the document over https alone; elsewhere the gateway registers itself. */
+function documentUrl({ publicUrl }: Config): string | undefined {
+  return publicUrl.startsWith("https:") ? `${publicUrl}${documentPath}` : undefined;
+}
+
+/** The document under which authorization servers of upstreams know this gateway; undefined where none is used. */
+export function clientDocumentPages(config: Config, grants: Grants | undefined): OwnPages | undefined {
+  const url = documentUrl(config);
+  if (grants === undefined || url === undefined) return undefined;
+  const { publicUrl: home } = config;
+  const document = clientDocument({ url, name: clientName, home, redirectUris: [`${home}${paths.granted}`] });
+  return {
+    handles: (path) => path === documentPath,
+    handle: (req, res) => answerJson({ req, res, type: "application/json" }, () => Promise.resolve(document)),
+  };
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { deniedSubjectKey } from "./auth/deny-list.ts";
+import { createHeadlessTokens } from "./auth/headless-tokens.ts";
+import { headlessIssuer } from "./auth/verify-headless.ts";
+import { personKey } from "./authserver/person-key.ts";
+import type { Offboarding } from "./cli/offboard.ts";
+import { openCourier } from "./compose-crossing.ts";
+import { openGrants } from "./compose-grants.ts";
+import { openSessions } from "./compose-keeping.ts";
+import type { Config } from "./config/types.ts";
+import { writeAccessChange } from "./gateway/crossing-subject.ts";
+import type { Subject } from "./model/principal.ts";
+import { StoreUnavailable } from "./model/records.ts";
+import type { Result } from "./model/result.ts";
+import type { Sessions } from "./session/sessions.ts";
+import { createRedisStore } from "./store/redis.ts";
+import type { Store } from "./store/store.ts";
+
+/** What the commands that end and restore somebody's access work with. The store is shared; a rule of theirs holds that. */
+export async function openOffboarding(config: Config): Promise<Offboarding> {
+  if (config.store.kind === "memory") throw new Error("offboarding without a shared store");
+  const { limits } = config;
+  const commandTimeoutMs = limits.storeCommandTimeoutMs;
+  const store = createRedisStore({ url: config.store.url.reveal(), commandTimeoutMs });
+  // A store that does not get there answers the first command so.
+  await store.connection.ready(limits.storeConnectTimeoutMs);
+  const courier = openCourier({ config, log: silent, metrics: uncounted, connection: store.connection });
+  const sessions = openSessions(config, store);
+  const grants = openGrants({ config, store, log: silent });
+  return {
+    deny: (who, forMs) => store.set(deniedSubjectKey(who), "1", forMs),
+    admit: (who) => store.delete(deniedSubjectKey(who)),
+    tell: (change) => courier.broadcast("offboarding", writeAccessChange(change)),
+    endSessions: (who) => endSessions(sessions, who, limits.offboardingWaitMs),
+    endGrants: async (who) => (await grants?.pages.revokeAll(who)) ?? { ended: 0, revokedAtProvider: 0 },
+    revokeTokens: (who) => revokeTokens(config, store, who),
+    forgetSignIn: async ({ issuer, subject }) => {
+      if (issuer === config.publicUrl) await store.delete(personKey(subject));
+    },
+    close: async () => {
+      await courier.close();
+      await store.close();
+    },
+  };
+}
+
+const nothing = (): void => undefined;
+const silent = { error: nothing, warn: nothing, info: nothing };
+const uncounted = { storeFailed: nothing };
+
+const pollMs = 50;
+
+/**
+ * Replicas end what they hold: streams, the sessions behind them, and those sessions' sessions at upstreams. What is
+ * left, as no replica runs or none has heard, is ended here.
+ */
+async function endSessions(sessions: Sessions, who: Subject, waitMs: number): Promise<void> {
+  let left = given(await sessions.principalsOf(who));
+  for (let waitedMs = 0; left.length > 0 && waitedMs < waitMs; waitedMs += pollMs) {
+    await wait(pollMs);
+    left = given(await sessions.principalsOf(who));
+  }
+  for (const key of left) given(await sessions.endAll({ tenant: who.tenant, key }));
+}
+
+/** Headless tokens of one service, whose name is their subject. */
+async function revokeTokens({ auth, limits }: Config, records: Store, who: Subject): Promise<number> {
+  if (auth.kind === "none" || auth.headless === undefined || who.issuer !== headlessIssuer) return 0;
+  const { tenant } = auth.headless;
+  const tokens = createHeadlessTokens({ records, tenant, now: Date.now, randomBytes, limits });
+  let revoked = 0;
+  for (const { id, subject } of await tokens.list())
+    if (subject === who.subject && (await tokens.revoke(id))) revoked += 1;
+  return revoked;
+}
+
+function given<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new StoreUnavailable(result.refusal.code);
+}
