@@ -1,23 +1,27 @@
-import { createClient, isUnauthorized, type Client, type Sdk } from "./clients.ts";
+import { createClient, isUnauthorized, type SdkClient, type Kind } from "./clients.ts";
 import type { Narrator } from "./narrate.ts";
 import type { Person } from "./person.ts";
-import { calling, quoteEvidence, refusalOf, timesReached, type Signed, type Story } from "./story.ts";
+import { call, calling, quoteEvidence, refusalOf, timesReached, type Signed, type Story } from "./story.ts";
 
 /** Connects a client that knows the server's URL alone, and tells how discovery leads it to a token. */
-export async function signIn(narrator: Narrator, of: { sdk: Sdk; url: string; person: Person }): Promise<Signed> {
-  const { person, sdk, url } = of;
-  const first = createClient(sdk, url, person);
+export async function signIn(narrator: Narrator, of: { kind: Kind; url: string; person: Person }): Promise<Signed> {
+  const { person } = of;
+  const first = createClient(of);
   const refused = await attempt(() => first.connect());
   narrator.holds("without a token the client is sent to sign in", isUnauthorized(refused), true);
   const answer = await person.signIn();
-  await first.finishSignIn(answer);
-  const client = createClient(sdk, url, person);
+  await first.finishAuth(answer);
+  const client = createClient(of);
   await client.connect();
   for (const { method, path, status } of [...first.exchanges, ...client.exchanges])
     narrator.say(`${method.padEnd(4)} ${path} -> ${String(status)}`);
-  narrator.say(`${person.username} now holds a token with the scopes: ${person.scopes()}`);
-  narrator.holds(`${person.username}'s token has the minimal scope`, person.scopes(), "mcp:use");
+  narrator.say(`${person.username} now holds a token with the scopes: ${scopesOf(person)}`);
+  narrator.holds(`${person.username}'s token has the minimal scope`, scopesOf(person), "mcp:use");
   return { person, client };
+}
+
+function scopesOf({ tokens }: Person): string {
+  return tokens?.scope ?? "";
 }
 
 async function attempt(act: () => Promise<unknown>): Promise<unknown> {
@@ -60,13 +64,13 @@ export async function showCatalogs({ narrator, alice, bob }: Story): Promise<voi
 }
 
 async function seen(
-  client: Client,
+  client: SdkClient,
 ): Promise<Record<"tools" | "prompts" | "resources" | "templates", readonly string[]>> {
   return {
-    tools: (await client.tools()).map(({ name }) => name),
-    prompts: await client.prompts(),
-    resources: await client.resources(),
-    templates: await client.templates(),
+    tools: (await client.listTools()).map(({ name }) => name),
+    prompts: (await client.listPrompts()).map(({ name }) => name),
+    resources: (await client.listResources()).map(({ uri }) => String(uri)),
+    templates: (await client.listTemplates()).map(({ uriTemplate }) => String(uriTemplate)),
   };
 }
 
@@ -75,7 +79,9 @@ export async function showCall(story: Story): Promise<void> {
   narrator.heading("A call that works");
   narrator.say('alice calls tickets_get_ticket { "id": "T-1001" }');
   const sought = { type: "returned", subject: "alice", exposedName: "tickets_get_ticket" };
-  const { result, ref } = await calling(story, sought, () => alice.client.call("tickets_get_ticket", { id: "T-1001" }));
+  const { result, ref } = await calling(story, sought, () =>
+    call(alice.client, "tickets_get_ticket", { id: "T-1001" }),
+  );
   narrator.say(`and gets: ${String(result.structured?.["subject"])}`);
   narrator.holds("the result is the ticket", result.structured?.["id"], "T-1001");
   narrator.holds("a number beyond 2^53 keeps its digits", result.text.includes("18014398509481988"), true);
@@ -87,7 +93,7 @@ export async function showArgumentsRefused(story: Story): Promise<void> {
   narrator.heading("A call whose arguments are refused");
   narrator.say('bob calls tickets_get_ticket { "id": "1001" }');
   const before = timesReached(story, "get_ticket");
-  const result = await bob.client.call("tickets_get_ticket", { id: "1001" });
+  const result = await call(bob.client, "tickets_get_ticket", { id: "1001" });
   narrator.say(`and is told: ${result.text}`);
   const { code, ref } = refusalOf(result);
   narrator.holds("it is an error result that a model can act on", [result.isError, code], [true, "ARGUMENTS_INVALID"]);
@@ -101,14 +107,14 @@ export async function showPolicyRefuses(story: Story): Promise<void> {
   const ids = Array.from({ length: 101 }, (_, at) => `C-${String(at + 100)}`);
   narrator.say("bob calls crm_export_customers with 101 ids");
   const before = timesReached(story, "export_customers");
-  const result = await bob.client.call("crm_export_customers", { ids });
+  const result = await call(bob.client, "crm_export_customers", { ids });
   narrator.say(`and is told: ${result.text}`);
   const { code, ref } = refusalOf(result);
   narrator.holds("policy denies it", [result.isError, code], [true, "POLICY_DENIED"]);
   narrator.holds("with the rule's own message", result.text.includes("Ask for at most 100 ids."), true);
   narrator.holds("the upstream saw nothing", timesReached(story, "export_customers"), before);
   await quoteEvidence(story, ref);
-  const allowed = await bob.client.call("crm_export_customers", { ids: ids.slice(0, 100) });
+  const allowed = await call(bob.client, "crm_export_customers", { ids: ids.slice(0, 100) });
   narrator.holds(
     "the same with 100 ids is carried out",
     [allowed.isError, timesReached(story, "export_customers")],
@@ -120,23 +126,23 @@ export async function showStepUp(story: Story): Promise<void> {
   const { narrator, alice } = story;
   narrator.heading("A step-up");
   const args = { id: "C-331", fields: ["address"], values: ["3 quai de la Ligne, 84000 Avignon"] };
-  narrator.say(`alice calls crm_update_customer ${JSON.stringify(args)} with the scopes: ${alice.person.scopes()}`);
+  narrator.say(`alice calls crm_update_customer ${JSON.stringify(args)} with the scopes: ${scopesOf(alice.person)}`);
   const before = timesReached(story, "update_customer");
-  const refused = await attempt(() => alice.client.call("crm_update_customer", args));
+  const refused = await attempt(() => call(alice.client, "crm_update_customer", args));
   const exchanged = alice.client.exchanges.findLast(({ status }) => status === 403);
   narrator.say(`403 ${exchanged?.challenge ?? ""}`);
   narrator.holds("the challenge names every scope needed", scopesIn(exchanged?.challenge), ["crm:write", "mcp:use"]);
   narrator.holds("the upstream saw nothing", timesReached(story, "update_customer"), before);
   await quoteEvidence(story, refOf(exchanged?.refusal));
   narrator.holds("the client sends alice to allow them", isUnauthorized(refused), true);
-  await alice.client.finishSignIn(await alice.person.signIn());
-  narrator.holds("her token has them now", alice.person.scopes().split(" ").toSorted(), ["crm:write", "mcp:use"]);
+  await alice.client.finishAuth(await alice.person.signIn());
+  narrator.holds("her token has them now", scopesOf(alice.person).split(" ").toSorted(), ["crm:write", "mcp:use"]);
   const sought = { type: "returned", subject: "alice", exposedName: "crm_update_customer" };
-  const { result, ref } = await calling(story, sought, () => alice.client.call("crm_update_customer", args));
+  const { result, ref } = await calling(story, sought, () => call(alice.client, "crm_update_customer", args));
   narrator.say(`The same call: ${result.text}`);
   narrator.holds("it works", [result.isError, timesReached(story, "update_customer")], [false, before + 1]);
   await quoteEvidence(story, ref);
-  const other = await alice.client.call("crm_update_customer", {
+  const other = await call(alice.client, "crm_update_customer", {
     id: "C-331",
     fields: ["email"],
     values: ["x@example.net"],
@@ -173,8 +179,8 @@ export async function showHidden(story: Story): Promise<void> {
   await quoteEvidence(story, unknown.ref);
 }
 
-async function unknownItem(client: Client, name: string): Promise<{ message: string; code: number; ref: string }> {
-  const error = await attempt(() => client.call(name, { id: "C-117" }));
+async function unknownItem(client: SdkClient, name: string): Promise<{ message: string; code: number; ref: string }> {
+  const error = await attempt(() => call(client, name, { id: "C-117" }));
   const { message, code, data } = error as { message: string; code: number; data?: { ref?: string } };
   return { message, code, ref: data?.ref ?? "" };
 }

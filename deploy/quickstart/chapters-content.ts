@@ -3,12 +3,12 @@ import { verify } from "../../src/cli/verify.ts";
 import { readOwn, readOwnString, type JsonObject } from "../../src/model/json.ts";
 import { hiddenInstruction } from "./crm.ts";
 import { hide } from "./hidden-text.ts";
-import { calling, digestIn, quoteEvidence, refusalOf, timesReached, type Story } from "./story.ts";
+import { call, calling, digestIn, quoteEvidence, refusalOf, timesReached, type Story } from "./story.ts";
 
 export async function showHostileText(story: Story): Promise<void> {
   const { narrator, bob, quickstart } = story;
   narrator.heading("Hostile text is removed, and what it said is kept as evidence");
-  const tool = (await bob.client.tools()).find(({ name }) => name === "crm_get_customer");
+  const tool = (await bob.client.listTools()).find(({ name }) => name === "crm_get_customer");
   narrator.say("The crm describes get_customer with an instruction in characters that no screen shows.");
   narrator.say(`bob's client is shown: ${JSON.stringify(tool?.description)}`);
   narrator.holds("the description is clean", tool?.description, "Reads one customer.");
@@ -18,7 +18,7 @@ export async function showHostileText(story: Story): Promise<void> {
   narrator.say("The same text in a result:");
   const sought = { type: "returned", subject: "bob", exposedName: "crm_get_customer" };
   const { result, event, ref } = await calling(story, sought, () =>
-    bob.client.call("crm_get_customer", { id: "C-117" }),
+    call(bob.client, "crm_get_customer", { id: "C-117" }),
   );
   narrator.say(`bob gets: ${result.text}`);
   narrator.holds("the result is clean", result.text.includes(hide("I")), false);
@@ -44,7 +44,7 @@ export async function showBrokenResult(story: Story): Promise<void> {
   narrator.heading("A result that breaks the tool's own schema is withheld");
   narrator.say("bob calls tickets_list_queues, which declares three integers and sends a text");
   const before = timesReached(story, "list_queues");
-  const result = await bob.client.call("tickets_list_queues", {});
+  const result = await call(bob.client, "tickets_list_queues", {});
   narrator.say(`bob is told: ${result.text}`);
   const { code, ref } = refusalOf(result);
   narrator.holds("it is an error result that blames the tool", [result.isError, code], [true, "RESULT_INVALID"]);
@@ -75,7 +75,7 @@ export async function showChangedDefinition(story: Story): Promise<void> {
 
 async function getTicket(story: Story): Promise<{ event: JsonObject; ref: string }> {
   const sought = { type: "returned", subject: "bob", exposedName: "tickets_get_ticket" };
-  return calling(story, sought, () => story.bob.client.call("tickets_get_ticket", { id: "T-1002" }));
+  return calling(story, sought, () => call(story.bob.client, "tickets_get_ticket", { id: "T-1002" }));
 }
 
 const pauseMs = 100;
@@ -84,7 +84,7 @@ const triesMax = 600;
 /** Lists are read anew when they are older than `catalogAgeMsMax`, and the one being read is served until then. */
 async function changedDescription({ bob }: Story): Promise<string> {
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const tool = (await bob.client.tools()).find(({ name }) => name === "tickets_get_ticket");
+    const tool = (await bob.client.listTools()).find(({ name }) => name === "tickets_get_ticket");
     if (tool?.description !== "Reads one ticket.") return tool?.description ?? "";
     await wait(pauseMs);
   }
@@ -102,7 +102,7 @@ export async function showChain(story: Story): Promise<void> {
   narrator.holds("every event is chained to the one before", code, 0);
   const forwarded = [...quickstart.tickets.received, ...quickstart.crm.received];
   narrator.say(`The upstreams got ${String(forwarded.length)} messages.`);
-  const tokens = [story.alice, story.bob].map(({ person }) => person.accessToken() ?? "");
+  const tokens = [story.alice, story.bob].map(({ person }) => person.tokens?.access_token ?? "");
   const carrying = forwarded.filter(
     ({ headers }) =>
       headers["authorization"] !== undefined || tokens.some((token) => JSON.stringify(headers).includes(token)),

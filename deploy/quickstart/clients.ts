@@ -3,14 +3,26 @@ import {
   StreamableHTTPClientTransport as TransportV2,
   UnauthorizedError as UnauthorizedV2,
 } from "@modelcontextprotocol/client";
+import type { ClientOptions } from "@modelcontextprotocol/client";
 import { UnauthorizedError as UnauthorizedV1 } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientProvider as ProviderV1 } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Person } from "./person.ts";
 
-/** Which SDK a client is made of. `modern` is v2 and negotiates; `legacy` is v1. */
-export type Sdk = "modern" | "legacy";
+/** Which SDK a client is made of, and which revisions it takes. `v1` and `v2 legacy` are legacy, the others modern. */
+export const kinds = ["v1", "v2 legacy", "v2 auto", "v2 pinned"] as const;
+
+export type Kind = (typeof kinds)[number];
+
+export type Loose = Record<string, unknown>;
+
+export type Definition = Loose & { readonly name: string; readonly description?: string | undefined };
+
+export interface CallOptions {
+  readonly timeout?: number;
+  readonly onprogress?: (progress: unknown) => void;
+}
 
 /** One HTTP exchange of a client, without what browsers and tokens carry. */
 export interface Exchanged {
@@ -23,85 +35,145 @@ export interface Exchanged {
   readonly refusal: string | undefined;
 }
 
-export interface Definition {
-  readonly name: string;
-  readonly description?: string | undefined;
-}
-
-export interface CallResult {
-  readonly isError: boolean;
-  /** All text parts of the content, joined. */
-  readonly text: string;
-  readonly structured: Readonly<Record<string, unknown>> | undefined;
-  readonly meta: Readonly<Record<string, unknown>>;
-}
-
-/** What the story needs of either SDK. */
-export interface Client {
-  readonly revision: () => string;
+/** What all the clients can do, in the words they share. Results are as the SDK hands them out. */
+export interface SdkClient {
+  /** As negotiated with the gateway. */
+  readonly revision: string | undefined;
+  readonly serverInfo: Loose | undefined;
+  readonly capabilities: Loose | undefined;
+  readonly instructions: string | undefined;
   readonly exchanges: readonly Exchanged[];
+  /** What the client noticed outside of any request, such as a stream that cannot be opened. */
+  readonly errors: readonly Error[];
   connect(): Promise<void>;
-  /** Hands the code of a sign-in to the SDK, which exchanges it for a token. */
-  finishSignIn(answer: URLSearchParams): Promise<void>;
-  tools(): Promise<readonly Definition[]>;
-  prompts(): Promise<readonly string[]>;
-  resources(): Promise<readonly string[]>;
-  templates(): Promise<readonly string[]>;
-  call(name: string, args: Record<string, unknown>): Promise<CallResult>;
+  /** Hands what came back from a sign-in to the SDK, which exchanges its code for a token. */
+  finishAuth(answer: URLSearchParams): Promise<void>;
+  listTools(): Promise<Definition[]>;
+  listPrompts(): Promise<Definition[]>;
+  listResources(): Promise<Loose[]>;
+  listTemplates(): Promise<Loose[]>;
+  callTool(name: string, args?: Loose, options?: CallOptions): Promise<Loose>;
+  readResource(uri: string): Promise<Loose>;
+  getPrompt(name: string, args: Record<string, string>): Promise<Loose>;
+  complete(prompt: string, argument: { name: string; value: string }): Promise<unknown>;
+  /** What the modern revision has not: v2 refuses these by itself there. */
+  ping(): Promise<unknown>;
+  subscribe(uri: string): Promise<unknown>;
+  setLoggingLevel(level: "debug"): Promise<unknown>;
+  /** Ends a legacy session; nothing to do in the modern era. */
+  terminate(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ClientRequest {
+  readonly kind: Kind;
+  readonly url: string;
+  readonly person: Person;
+  /** Whether a v2 client listens for tools that change. */
+  readonly listens?: boolean;
+}
+
+/** A client that is not connected yet and knows no more than the URL of its server. */
+export function createClient(request: ClientRequest): SdkClient {
+  return request.kind === "v1" ? createV1(request) : createV2(request.kind, request);
 }
 
 export function isUnauthorized(error: unknown): boolean {
   return error instanceof UnauthorizedV1 || error instanceof UnauthorizedV2;
 }
 
-export function createClient(sdk: Sdk, url: string, person: Person): Client {
-  return sdk === "modern" ? modern(new URL(url), person) : legacy(new URL(url), person);
-}
-
 const info = { name: "quickstart", version: "1.0.0" };
 
-function modern(url: URL, person: Person): Client {
+function createV1({ url, person }: ClientRequest): SdkClient {
+  const client = new ClientV1(info);
+  const errors: Error[] = [];
+  client.onerror = (error) => void errors.push(error);
   const exchanges: Exchanged[] = [];
-  const client = new ClientV2(info, { versionNegotiation: { mode: "auto" } });
-  const transport = new TransportV2(url, { authProvider: person.provider, fetch: noting(exchanges) });
-  const fresh = { cacheMode: "refresh" } as const;
+  const authProvider = person.provider as ProviderV1;
+  const transport = new TransportV1(new URL(url), { authProvider, fetch: noting(exchanges) });
   return {
-    revision: () => client.getNegotiatedProtocolVersion() ?? "",
+    get revision() {
+      return transport.protocolVersion;
+    },
+    get serverInfo() {
+      return client.getServerVersion() as Loose | undefined;
+    },
+    get capabilities() {
+      return client.getServerCapabilities() as Loose | undefined;
+    },
+    get instructions() {
+      return client.getInstructions();
+    },
     exchanges,
+    errors,
     connect: () => client.connect(transport),
-    finishSignIn: (answer) => transport.finishAuth(answer),
-    tools: async () => (await client.listTools(undefined, fresh)).tools,
-    prompts: async () => (await client.listPrompts(undefined, fresh)).prompts.map(({ name }) => name),
-    resources: async () => (await client.listResources(undefined, fresh)).resources.map(({ uri }) => uri),
-    templates: async () =>
-      (await client.listResourceTemplates(undefined, fresh)).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-    call: async (name, args) => resultOf(await client.callTool({ name, arguments: args })),
+    finishAuth: (answer) => transport.finishAuth(answer.get("code") ?? ""),
+    listTools: async () => (await client.listTools()).tools,
+    listPrompts: async () => (await client.listPrompts()).prompts,
+    listResources: async () => (await client.listResources()).resources,
+    listTemplates: async () => (await client.listResourceTemplates()).resourceTemplates,
+    callTool: (name, args, options) => client.callTool(callParams(name, args), undefined, options),
+    readResource: (uri) => client.readResource({ uri }),
+    getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    complete: (name, argument) => client.complete({ ref: { type: "ref/prompt", name }, argument }),
+    ping: () => client.ping(),
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    setLoggingLevel: (level) => client.setLoggingLevel(level),
+    terminate: () => transport.terminateSession(),
     close: () => client.close(),
   };
 }
 
-function legacy(url: URL, person: Person): Client {
+const negotiation: Readonly<Record<Exclude<Kind, "v1">, ClientOptions>> = {
+  "v2 legacy": { versionNegotiation: { mode: "legacy" } },
+  "v2 auto": { versionNegotiation: { mode: "auto" } },
+  "v2 pinned": { versionNegotiation: { mode: { pin: "2026-07-28" } } },
+};
+const listening: ClientOptions = { listChanged: { tools: { onChanged: () => undefined } } };
+/** Lists are asked for anew each time, whatever the client remembers. */
+const fresh = { cacheMode: "refresh" } as const;
+
+function createV2(kind: Exclude<Kind, "v1">, { url, person, listens = false }: ClientRequest): SdkClient {
+  const client = new ClientV2(info, { ...negotiation[kind], ...(listens ? listening : {}) });
+  const errors: Error[] = [];
+  client.onerror = (error) => void errors.push(error);
   const exchanges: Exchanged[] = [];
-  const client = new ClientV1(info);
-  const options = { authProvider: person.provider as ProviderV1, fetch: noting(exchanges) };
-  const transport = new TransportV1(url, options);
+  const transport = new TransportV2(new URL(url), { authProvider: person.provider, fetch: noting(exchanges) });
   return {
-    revision: () => transport.protocolVersion ?? "",
-    exchanges,
-    connect: () => client.connect(transport),
-    finishSignIn: (answer) => transport.finishAuth(answer.get("code") ?? ""),
-    tools: async () => (await client.listTools()).tools,
-    prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
-    resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
-    templates: async () =>
-      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-    call: async (name, args) => resultOf(await client.callTool({ name, arguments: args })),
-    close: async () => {
-      await transport.terminateSession();
-      await client.close();
+    get revision() {
+      return client.getNegotiatedProtocolVersion();
     },
+    get serverInfo() {
+      return client.getServerVersion() as Loose | undefined;
+    },
+    get capabilities() {
+      return client.getServerCapabilities() as Loose | undefined;
+    },
+    get instructions() {
+      return client.getInstructions();
+    },
+    exchanges,
+    errors,
+    connect: () => client.connect(transport),
+    finishAuth: (answer) => transport.finishAuth(answer),
+    listTools: async () => (await client.listTools(undefined, fresh)).tools,
+    listPrompts: async () => (await client.listPrompts(undefined, fresh)).prompts,
+    listResources: async () => (await client.listResources(undefined, fresh)).resources,
+    listTemplates: async () => (await client.listResourceTemplates(undefined, fresh)).resourceTemplates,
+    callTool: (name, args, options) => client.callTool(callParams(name, args), options),
+    readResource: (uri) => client.readResource({ uri }),
+    getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    complete: (name, argument) => client.complete({ ref: { type: "ref/prompt", name }, argument }),
+    ping: () => client.ping(),
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    setLoggingLevel: async (level) => client.request({ method: "logging/setLevel", params: { level } }),
+    terminate: () => transport.terminateSession(),
+    close: () => client.close(),
   };
+}
+
+function callParams(name: string, args: Loose | undefined): { name: string; arguments?: Loose } {
+  return args === undefined ? { name } : { name, arguments: args };
 }
 
 /** `fetch` that leaves a line for each exchange behind. */
@@ -116,15 +188,5 @@ function noting(exchanges: Exchanged[]): (input: string | URL, init?: RequestIni
       refusal: response.status === 401 || response.status === 403 ? await response.clone().text() : undefined,
     });
     return response;
-  };
-}
-
-function resultOf(result: Record<string, unknown>): CallResult {
-  const content = (result["content"] ?? []) as readonly { type: string; text?: string }[];
-  return {
-    isError: result["isError"] === true,
-    text: content.map(({ text }) => text ?? "").join("\n"),
-    structured: result["structuredContent"] as CallResult["structured"],
-    meta: (result["_meta"] ?? {}) as Record<string, unknown>,
   };
 }

@@ -92,17 +92,18 @@ async function tell(quickstart: Quickstart, narrator: Narrator): Promise<void> {
   const aliceHerself = createPerson({ username: "alice", password: passwords.alice });
   const bobHimself = createPerson({ username: "bob", password: passwords.bob });
   narrator.say("alice, a support lead, with SDK v2:");
-  const alice = await signIn(narrator, { sdk: "modern", url, person: aliceHerself });
+  const alice = await signIn(narrator, { kind: "v2 auto", url, person: aliceHerself });
   narrator.say("bob, in support, with SDK v1:");
-  const bob = await signIn(narrator, { sdk: "legacy", url, person: bobHimself });
+  const bob = await signIn(narrator, { kind: "v1", url, person: bobHimself });
   narrator.holds(
     "the two speak different revisions",
-    [alice.client.revision(), bob.client.revision()],
+    [alice.client.revision, bob.client.revision],
     ["2026-07-28", "2025-11-25"],
   );
   const story: Story = { quickstart, narrator, alice, bob, evidence: openEvidence(quickstart.evidencePath) };
   for (const chapter of chapters) await chapter(story);
   await alice.client.close();
+  await bob.client.terminate();
   await bob.client.close();
 }
 

@@ -10,6 +10,8 @@ import { signInHeadlessly } from "./sign-in.ts";
 export interface Login {
   readonly username: string;
   readonly password: string;
+  /** What the person says to the application's request; `allow` unless said otherwise. */
+  readonly answer?: "allow" | "deny";
 }
 
 /** One person at one application: what the application keeps of the sign-in, and the browser it opens. */
@@ -17,46 +19,61 @@ export interface Person {
   readonly username: string;
   /** What both SDKs ask for. It knows no server: everything has to come from discovery. */
   readonly provider: OAuthClientProvider;
-  readonly accessToken: () => string | undefined;
-  /** The scopes of the token, as the authorization server reported them. */
-  readonly scopes: () => string;
-  /** Opens the page the application sent the person to, signs in, allows, and returns what comes back. */
+  /** How often the application sent the person to the authorization server. */
+  readonly visits: number;
+  /** The scopes that the application asked for when it last did. */
+  readonly scopeAsked: string | null | undefined;
+  readonly registrations: readonly StoredOAuthClientInformation[];
+  readonly tokens: StoredOAuthTokens | undefined;
+  keepTokens(tokens: StoredOAuthTokens | undefined): void;
+  /** Opens the page the application last sent the person to, signs in, answers, and returns what comes back. */
   signIn(): Promise<URLSearchParams>;
 }
 
-const redirectUrl = "http://127.0.0.1:49152/callback";
+interface Kept {
+  readonly registrations: StoredOAuthClientInformation[];
+  tokens: StoredOAuthTokens | undefined;
+  verifier: string;
+  state: string;
+  sentTo: URL | undefined;
+  visits: number;
+  discovered: OAuthDiscoveryState | undefined;
+}
 
-export function createPerson({ username, password }: Login): Person {
-  const kept = {
-    client: undefined as StoredOAuthClientInformation | undefined,
-    tokens: undefined as StoredOAuthTokens | undefined,
+export function createPerson(login: Login): Person {
+  const kept: Kept = {
+    registrations: [],
+    tokens: undefined,
     verifier: "",
     state: "",
-    sentTo: undefined as URL | undefined,
-    discovered: undefined as OAuthDiscoveryState | undefined,
+    sentTo: undefined,
+    visits: 0,
+    discovered: undefined,
   };
   return {
-    username,
+    username: login.username,
     provider: providerOf(kept),
-    accessToken: () => kept.tokens?.access_token,
-    scopes: () => kept.tokens?.scope ?? "",
+    registrations: kept.registrations,
+    get visits() {
+      return kept.visits;
+    },
+    get scopeAsked() {
+      return kept.sentTo?.searchParams.get("scope");
+    },
+    get tokens() {
+      return kept.tokens;
+    },
+    keepTokens: (tokens) => void (kept.tokens = tokens),
     signIn: async () => {
       if (kept.sentTo === undefined) throw new Error("the application has sent nobody to sign in");
-      const back = await signInHeadlessly({ authorizationUrl: kept.sentTo, username, password });
+      const back = await signInHeadlessly({ authorizationUrl: kept.sentTo, ...login });
       if (back.searchParams.get("state") !== kept.state) throw new Error("the answer belongs to another sign-in");
       return back.searchParams;
     },
   };
 }
 
-interface Kept {
-  client: StoredOAuthClientInformation | undefined;
-  tokens: StoredOAuthTokens | undefined;
-  verifier: string;
-  state: string;
-  sentTo: URL | undefined;
-  discovered: OAuthDiscoveryState | undefined;
-}
+const redirectUrl = "http://127.0.0.1:49152/callback";
 
 function providerOf(kept: Kept): OAuthClientProvider {
   return {
@@ -69,24 +86,22 @@ function providerOf(kept: Kept): OAuthClientProvider {
       token_endpoint_auth_method: "none",
     },
     state: () => (kept.state = randomUUID()),
-    clientInformation: () => kept.client,
-    saveClientInformation: (information) => {
-      kept.client = information;
-    },
+    clientInformation: () => kept.registrations.at(-1),
+    saveClientInformation: (information) => void kept.registrations.push(information),
     tokens: () => kept.tokens,
-    saveTokens: (tokens) => {
-      kept.tokens = tokens;
-    },
+    saveTokens: (tokens) => void (kept.tokens = tokens),
     redirectToAuthorization: (url) => {
       kept.sentTo = url;
+      kept.visits += 1;
     },
-    saveCodeVerifier: (verifier) => {
-      kept.verifier = verifier;
-    },
+    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
     codeVerifier: () => kept.verifier,
-    saveDiscoveryState: (state) => {
-      kept.discovered = state;
-    },
+    saveDiscoveryState: (state) => void (kept.discovered = state),
     discoveryState: () => kept.discovered,
+    invalidateCredentials: (what) => {
+      if (what === "all" || what === "client") kept.registrations.length = 0;
+      if (what === "all" || what === "tokens") kept.tokens = undefined;
+      if (what === "all" || what === "discovery") kept.discovered = undefined;
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/model/json.ts";
 import { readOwn, readOwnString } from "../../src/model/json.ts";
 import { metaPrefix } from "../../src/model/identifiers.ts";
-import type { CallResult, Client } from "./clients.ts";
+import type { SdkClient, Loose } from "./clients.ts";
 import type { Evidence, Sought } from "./evidence.ts";
 import type { Narrator } from "./narrate.ts";
 import type { Person } from "./person.ts";
@@ -10,7 +10,7 @@ import type { Quickstart } from "./start.ts";
 /** Somebody with a client that is signed in. */
 export interface Signed {
   readonly person: Person;
-  readonly client: Client;
+  readonly client: SdkClient;
 }
 
 /** Everything a chapter of the story may use. */
@@ -28,6 +28,25 @@ export interface Story {
 export function timesReached({ quickstart }: Story, tool: string): number {
   const received = [...quickstart.tickets.received, ...quickstart.crm.received];
   return received.filter(({ method, name }) => method === "tools/call" && name === tool).length;
+}
+
+export interface CallResult {
+  readonly isError: boolean;
+  /** All text parts of the content, joined. */
+  readonly text: string;
+  readonly structured: Readonly<Loose> | undefined;
+  readonly meta: Readonly<Loose>;
+}
+
+export async function call(client: SdkClient, name: string, args: Loose): Promise<CallResult> {
+  const result = await client.callTool(name, args);
+  const content = (result["content"] ?? []) as readonly { type: string; text?: string }[];
+  return {
+    isError: result["isError"] === true,
+    text: content.map(({ text }) => text ?? "").join("\n"),
+    structured: result["structuredContent"] as CallResult["structured"],
+    meta: (result["_meta"] ?? {}) as Loose,
+  };
 }
 
 export interface RefusedCall {
@@ -53,10 +72,10 @@ export async function quoteEvidence({ evidence, narrator }: Story, ref: string):
 export async function calling(
   { evidence }: Story,
   sought: Sought,
-  call: () => Promise<CallResult>,
+  act: () => Promise<CallResult>,
 ): Promise<{ result: CallResult; event: JsonObject; ref: string }> {
   const next = await evidence.watch(sought);
-  const result = await call();
+  const result = await act();
   const event = await next();
   return { result, event, ref: readOwnString(event, "ref") ?? "" };
 }

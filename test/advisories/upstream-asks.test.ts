@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { limits } from "../../src/model/limits.ts";
 import { createEventAnswer } from "../../src/upstream/event-answer.ts";
 
-const head = { status: 200, sessionId: undefined };
+const head = { status: 200, sessionId: undefined, challenge: undefined };
 const bounds = { eventBytesMax: 1_000_000, eventsMax: 500, batchElementsMax: 50 };
 const event = (value: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
 const answer = { jsonrpc: "2.0", id: "mine", result: {} };

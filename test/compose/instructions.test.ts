@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { definitionSource } from "../../src/compose-catalog.ts";
+import { definitionSource, gatewayAccount } from "../../src/compose-catalog.ts";
 import type { Upstreams } from "../../src/upstream/port.ts";
 
 /** Tag characters (U+E0000 and up) that no person sees and a model reads. */
@@ -12,6 +12,7 @@ function upstreamsSaying(instructions: string | undefined): Upstreams {
     watch: () => ({ want: () => undefined, end: () => undefined }),
     identify: () => Promise.resolve({ ok: true, value: identity }),
     request: () => Promise.reject(new Error("not asked for")),
+    openStreams: () => new Map(),
     endSessions: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
@@ -27,7 +28,7 @@ describe("what an upstream says of itself", () => {
     ],
     ["no instructions stay none", undefined, undefined],
   ])("%s", async (_law, said, shown) => {
-    const source = definitionSource(upstreamsSaying(said), 1_000);
+    const source = definitionSource(upstreamsSaying(said), 1_000, gatewayAccount);
     const self = await source.identify("crm", new AbortController().signal);
     expect(self.ok && self.value.instructions).toBe(shown);
   });

@@ -1,9 +1,11 @@
+import { keyMaterial } from "./key-material.ts";
 import { loadConfig, type LoadedConfig, type RefusedConfig } from "../../src/config/load.ts";
 
 /** Secrets that must never show anywhere; every test file and variable holds one of them. */
 export const canary = "canary-2f8c1b-do-not-print-this-value-anywhere";
 
 const variables: Readonly<Record<string, string>> = {
+  ...keyMaterial,
   SECRET: canary,
   REDIS_URL: `redis://:${canary}@127.0.0.1:6379/0`,
   HTTP_URL: `http://${canary}/`,
@@ -12,6 +14,7 @@ const variables: Readonly<Record<string, string>> = {
   EDGE_32: "x".repeat(32),
   TWO_LINES: `${canary}\r\nX-Other: 1`,
   EMPTY: "",
+  PEM: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
   PUBLIC_JWKS: JSON.stringify({ keys: [{ kty: "EC", crv: "P-256", x: canary, y: canary }] }),
   PRIVATE_JWKS: JSON.stringify({ keys: [{ kty: "EC", crv: "P-256", x: "x", y: "y", d: canary }] }),
   OCT_JWKS: JSON.stringify({ keys: [{ kty: "oct", k: canary }] }),

@@ -113,7 +113,7 @@ describe("loadConfig", () => {
     expect(config.keys.session?.reveal()).toBe(canary);
     expect(config.store.kind === "redis" && config.store.url.reveal()).toContain(canary);
     const crm = config.upstreams["crm"]?.credential;
-    expect(crm?.type === "clientCredentials" && crm.clientSecret.reveal()).toBe(canary);
+    expect(crm?.type === "clientCredentials" && crm.clientSecret?.reveal()).toBe(canary);
     const printed = [
       JSON.stringify(config),
       inspect(config, { depth: 99, showHidden: true }),

@@ -1,16 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { rawRules, rules, warningRules } from "../../src/config/rules.ts";
+import { browserLaws } from "./browser-laws.ts";
+import { builtInLaws, type Change, type Law } from "./built-in-laws.ts";
+import { catalogLaws } from "./catalog-laws.ts";
+import { credentialLaws } from "./credential-laws.ts";
+import { issuerLaws } from "./issuer-laws.ts";
+import { listenLaws } from "./listen-laws.ts";
 import { changed, faultsOf, warningsOf } from "./load-text.ts";
-
-type Change = readonly [path: string, value: unknown];
-
-/** What breaks a rule, the one place it is reported at, and the nearest thing that does not break it. */
-interface Law {
-  readonly rule: string;
-  readonly at: string;
-  readonly broken: readonly Change[];
-  readonly held: readonly Change[];
-}
 
 const files = { routes: ["/reports/*"], types: ["application/pdf"] };
 const builtIn = { users: [{ username: "ada", password: "${env:SECRET}" }] };
@@ -237,6 +233,8 @@ const laws: readonly Law[] = [
       ["servers.support.scopes", { supported: ["crm:read"] }],
     ],
   },
+  ...browserLaws,
+  ...builtInLaws,
   ...["javascript", "https", "data"].map((scheme): Law => ({
     rule: "redirectSchemesArePrivateUse",
     at: "auth.builtIn.redirectSchemes[0]",
@@ -400,6 +398,28 @@ const laws: readonly Law[] = [
       ["servers.support.upstreams", { constructor: {} }],
     ],
   },
+  ...catalogLaws,
+  ...issuerLaws,
+  ...listenLaws,
+  ...credentialLaws,
+  {
+    rule: "headlessNeedsRedisStore",
+    at: "auth.headless",
+    broken: [["auth.headless", {}]],
+    held: [...redis, ["auth.headless", {}]],
+  },
+  {
+    rule: "issuerAliasesAreUnique",
+    at: "auth.headless.alias",
+    broken: [...redis, ["auth.headless", { alias: "corp" }]],
+    held: [...redis, ["auth.headless", { alias: "robots" }]],
+  },
+  {
+    rule: "serversAdvertiseKnownIssuers",
+    at: "servers.support.issuer",
+    broken: [...redis, ["auth.headless", {}], ["servers.support.issuer", "headless"]],
+    held: [...redis, ["auth.headless", {}], ["servers.support.issuer", "corp"]],
+  },
   {
     rule: "serversAdvertiseKnownIssuers",
     at: "servers.support.issuer",
@@ -539,6 +559,24 @@ const cautions: readonly Law[] = [
     broken: [["upstreams.spare", { url: "https://spare.example/mcp" }]],
     held: [],
   },
+  {
+    rule: "audiencesAreShared",
+    at: "auth.issuers[0].audience.sales",
+    broken: [
+      ["servers.sales", { upstreams: { crm: {} } }],
+      issuer({ audience: { support: "api://all", sales: "api://all" } }),
+    ],
+    held: [
+      ["servers.sales", { upstreams: { crm: {} } }],
+      issuer({ audience: { support: "api://support", sales: "api://sales" } }),
+    ],
+  },
+  ...["entra", "cognito", "authentik"].map((profile): Law => ({
+    rule: "audiencesAreMissing",
+    at: "auth.issuers[0].audience",
+    broken: [issuer({ profile })],
+    held: [issuer({ profile, audience: { support: "0oa1" } })],
+  })),
   {
     rule: "prefixesAreShared",
     at: "servers.support.upstreams.hr.prefix",

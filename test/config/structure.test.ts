@@ -75,14 +75,10 @@ const broken: readonly (readonly [change: Change, fault: string])[] = [
   [["upstreams.crm.credential", {}], "allowedValue at upstreams.crm.credential.type"],
   [["upstreams.crm.credential", { type: "basic" }], "allowedValue at upstreams.crm.credential.type"],
   [["upstreams.crm.credential", { type: "none", headers: {} }], "unknownKey at upstreams.crm.credential.headers"],
-  [["upstreams.crm.credential", { type: "static" }], "required at upstreams.crm.credential.headers"],
+  [["upstreams.crm.credential", { type: "static" }], "staticCredentialsShowOneThing at upstreams.crm.credential"],
   [["upstreams.crm.credential", { type: "static", headers: {} }], "range at upstreams.crm.credential.headers"],
   [["upstreams.crm.credential", { ...pair, clientId: undefined }], "required at upstreams.crm.credential.clientId"],
   [["upstreams.crm.credential", { ...pair, scopes: ["a b"] }], "form at upstreams.crm.credential.scopes[0]"],
-  ...["assertion", "tokenExchange", "identityAssertion", "grant"].map((type): [Change, string] => [
-    ["upstreams.crm.credential", { type }],
-    "laterVersion at upstreams.crm.credential.type",
-  ]),
   ...["catalogLock"].map((key): [Change, string] => [[key, "./x"], `laterVersion at ${key}`]),
   [["servers.support.presentations", []], "laterVersion at servers.support.presentations"],
   [["servers.support.upstreams.crm.prefix", "crm/"], "form at servers.support.upstreams.crm.prefix"],
@@ -156,7 +152,7 @@ describe("a fault", () => {
 
   it("suggests nothing for a key that is near none, and lists what there is", () => {
     const loaded = loadText(changed(["listen.zzz", 1]));
-    expect(loaded.ok ? [] : loaded.faults[0]?.expected).toBe("one of host, port");
+    expect(loaded.ok ? [] : loaded.faults[0]?.expected).toBe("one of host, port, tls");
   });
 
   it("names the line, in the order of the file", () => {

@@ -16,7 +16,8 @@ const scenarioTimeoutMs = 25_000;
 async function main([way, serverUrl]: readonly string[]): Promise<void> {
   if (serverUrl === undefined || (way !== "through" && way !== "alone")) throw new Error("Needs a way and a URL");
   const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
-  const gateway = way === "through" ? await startGatewayBefore(serverUrl, argumentsFor(scenario)) : undefined;
+  const gateway =
+    way === "through" ? await startGatewayBefore(serverUrl, { heldArguments: argumentsFor(scenario) }) : undefined;
   try {
     await drive(scenario, { way, serverUrl, url: gateway?.url ?? serverUrl });
     process.stdout.write(`${drivenMark}\n`);

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { judgeAuthorizationServer } from "./authorization-gateway.ts";
+import { authorizationLastLine, authorizationVerdict, type AuthorizationJudged } from "./authorization-report.ts";
 import {
   clientLastLine,
   clientTitle,
@@ -15,6 +17,7 @@ import { startLegacyFixture } from "./fixture-legacy.ts";
 import { startModernFixture } from "./fixture-modern.ts";
 import { startGatewayBefore } from "./gateway.ts";
 import { lastLine, nameOf, verdictOn, type Cell, type Judged } from "./report.ts";
+import { isAboutSignIn } from "./client-auth-drives.ts";
 import { runClientSuite } from "./suite-client.ts";
 import { installSuite, requirementsOn, revisionOf, runSuite, type Era, type Scenario } from "./suite.ts";
 
@@ -22,26 +25,35 @@ const eras = ["legacy", "modern"] as const;
 const startFixture = { legacy: startLegacyFixture, modern: startModernFixture } as const;
 
 /**
- * `npm run conformance`: every client era against every server era, through the gateway, and the suite as a
- * server of either era behind it. Ends with 0 when all required scenarios pass where the eras match, and
+ * `npm run conformance`: every client era against every server era, through the gateway, the suite as a
+ * server of either era behind it, and the built-in authorization server. Ends with 0 when all required scenarios pass where the eras match, and
  * elsewhere pass or stand in the compatibility document with their reason. `--direct legacy|modern` runs
- * against the fixture alone, no gateway between; `--client` runs what concerns the upstream side alone.
+ * against the fixture alone, no gateway between; `--client` runs what concerns the upstream side alone, and
+ * `--authorization` what concerns the authorization server.
  */
 async function main(args: readonly string[]): Promise<number> {
   await installSuite();
   const document = readFileSync(join(import.meta.dirname, "../../docs/compatibility.md"), "utf8");
   const cells = await judgeServers(args, document);
-  const clients = args[0] === "--direct" ? [] : await judgeUpstreamSide(readClientTerms(listItems(document)));
+  const upstreamSide = args.length === 0 || args[0] === "--client";
+  const clients = upstreamSide ? await judgeUpstreamSide(readClientTerms(listItems(document))) : [];
+  const authorization = args.length === 0 || args[0] === "--authorization" ? [await judgeAuthorization()] : [];
   for (const each of cells) say([`\n${nameOf(each.cell)}`, ...each.lines].join("\n"));
   for (const each of clients) say([`\n${clientTitle(each)}`, ...each.lines].join("\n"));
+  for (const each of authorization) say(["\nauthorization server", ...each.lines].join("\n"));
   say("");
   for (const each of cells) say(lastLine(each));
   for (const each of clients) say(clientLastLine(each));
-  return [...cells, ...clients].every(({ good }) => good) ? 0 : 1;
+  for (const each of authorization) say(authorizationLastLine(each));
+  return [...cells, ...clients, ...authorization].every(({ good }) => good) ? 0 : 1;
+}
+
+async function judgeAuthorization(): Promise<AuthorizationJudged> {
+  return authorizationVerdict(await judgeAuthorizationServer());
 }
 
 async function judgeServers(args: readonly string[], document: string): Promise<readonly Judged[]> {
-  if (args[0] === "--client") return [];
+  if (args[0] === "--client" || args[0] === "--authorization") return [];
   return args[0] === "--direct" ? [await judgeFixture(args[1])] : judgeGateway(document);
 }
 
@@ -73,8 +85,16 @@ async function judgeUpstreamSide(terms: ClientTermsByRevision): Promise<readonly
     const own = termsOf(terms, era);
     const requirements = requirementsOn("client", revisionOf[era]);
     const running = toRun(requirements, own);
-    const alone = await runClientSuite(era, "alone", running);
-    const scenarios = await runClientSuite(era, "through", running);
+    const onTheWire = running.filter(({ name }) => !isAboutSignIn(name));
+    const alone = await runClientSuite(era, "alone", onTheWire);
+    const through = await runClientSuite(era, "through", onTheWire);
+    // Of signing in, a client alone has its own way, which says nothing of the gateway's.
+    const signingIn = await runClientSuite(
+      era,
+      "signing-in",
+      running.filter(({ name }) => isAboutSignIn(name)),
+    );
+    const scenarios = [...through, ...signingIn];
     judged.push(clientVerdictOn(era, scenarios, { terms: own, requirements, alone }));
   }
   return judged;

@@ -13,8 +13,11 @@ import {
   type Scenario,
 } from "./suite.ts";
 
-/** Whether a gateway stands between the client and the server that the suite plays. */
-export type Way = "through" | "alone";
+/**
+ * Whether a gateway stands between the client and the server that the suite plays, or the gateway's engine for
+ * users' own grants is the client.
+ */
+export type Way = "through" | "alone" | "signing-in";
 
 /** What the command prints last when all answers were the expected ones. */
 export const drivenMark = "driven to the end";
@@ -43,7 +46,9 @@ export async function runClientSuite(
 async function runScenario(era: Era, way: Way, requirement: Requirement): Promise<Scenario> {
   const output = mkdtempSync(join(tmpdir(), "sallyport-conformance-client-"));
   try {
-    const named = ["--scenario", requirement.name, "--spec-version", revisionOf[era]];
+    // Extensions belong to no revision, so for one of them the suite wants to be told twice.
+    const forced = requirement.required ? [] : ["--force"];
+    const named = ["--scenario", requirement.name, "--spec-version", revisionOf[era], ...forced];
     await runSuiteCommand(["client", "--command", commandFor(way), ...named, "-o", output], output);
     const results = readdirSync(output, { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith("checks.json"))
@@ -61,9 +66,10 @@ async function runScenario(era: Era, way: Way, requirement: Requirement): Promis
 
 /** The suite hands this to a shell, with the URL of its server at the end. */
 function commandFor(way: Way): string {
-  const command = fileURLToPath(import.meta.resolve("./client-command.ts"));
-  const words = [process.execPath, "--import", import.meta.resolve("tsx"), command, way];
-  return words.map((word) => `'${word}'`).join(" ");
+  const command =
+    way === "signing-in" ? import.meta.resolve("./client-auth-command.ts") : import.meta.resolve("./client-command.ts");
+  const words = [process.execPath, "--import", import.meta.resolve("tsx"), fileURLToPath(command)];
+  return [...words, ...(way === "signing-in" ? [] : [way])].map((word) => `'${word}'`).join(" ");
 }
 
 function readText(path: string): string {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import { asValues, type Values } from "./fixture-item.ts";
 
@@ -71,6 +72,26 @@ export async function runSuite(url: string, era: Era): Promise<readonly Scenario
 /** Runs the suite itself. Its exit code is for the caller to disbelieve. */
 export function runSuiteCommand(args: readonly string[], cwd: string): Promise<number> {
   return run(nodeForSuite(), [join(packageFolder, "dist", "index.js"), ...args], { cwd, quiet: true });
+}
+
+/** The same, each line that it prints handed on, for scenarios in which a person has to act. */
+export function followSuiteCommand(
+  args: readonly string[],
+  cwd: string,
+  onLine: (line: string) => void,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(nodeForSuite(), [join(packageFolder, "dist", "index.js"), ...args], {
+      cwd,
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: suiteTimeoutMs,
+    });
+    createInterface({ input: child.stdout }).on("line", onLine);
+    child.on("error", reject);
+    child.on("close", (code) => {
+      resolve(code ?? -1);
+    });
+  });
 }
 
 export type Requirement = Pick<Scenario, "name" | "required">;

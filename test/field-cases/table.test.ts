@@ -325,6 +325,85 @@ const cases: readonly Case[] = [
       ["field-cases/status-matrix.test.ts", "are the same whatever era the server behind speaks"],
     ],
   },
+  {
+    id: "session-leak",
+    covers: [
+      ["session/sessions.test.ts", "comes after its idle life, counted from its last noted use"],
+      ["session/sessions.test.ts", "comes at its greatest age, however busy it is"],
+      ["session/sessions.test.ts", "leaves nothing in the store"],
+      ["session/sessions.test.ts", "of one principal is bounded, across servers, and nobody else's is"],
+      ["journey/session-life.test.ts", "longer than its session may idle keeps it: the next call needs no new session"],
+    ],
+  },
+  {
+    id: "oauth-session-bound-to-token-bytes",
+    covers: [
+      ["session/sessions.test.ts", "survives a new token of the same principal, whatever that token permits"],
+      ["session/sessions.test.ts", "presented by %s"],
+      [
+        "journey/bad-session.test.ts",
+        "another principal's session is SESSION_NOT_YOURS inside, and outside the same bytes as none",
+      ],
+    ],
+  },
+  {
+    id: "jsonrpc-null-args",
+    covers: [
+      [
+        "field-cases/arguments-and-results.test.ts",
+        "%s are an error result that names what does not fit, and nothing is sent",
+      ],
+      [
+        "field-cases/arguments-and-results.test.ts",
+        "that are %s are an error result that says what they must be, and nothing is sent",
+      ],
+      ["field-cases/arguments-and-results.test.ts", "keep a null where the schema allows it"],
+    ],
+  },
+  {
+    id: "tool-prefix-ambiguity",
+    covers: [
+      [
+        "field-cases/names.test.ts",
+        "%s reaches %s under the server's own name %s, in body and header, from clients of both eras",
+      ],
+      [
+        "field-cases/names.test.ts",
+        "two tools of two servers that come to bear one name are refused at the start, and no order decides",
+      ],
+      ["catalog/collisions.test.ts", "no longer collide under a prefix, nor do a{b_c} and a_b{c} under theirs"],
+    ],
+  },
+  {
+    id: "output-schema-validation",
+    covers: [
+      ["field-cases/arguments-and-results.test.ts", "that %s is an error result without any of it"],
+      ["field-cases/arguments-and-results.test.ts", "that is the tool's own error is the caller's, %s"],
+      ["journey/treatment.test.ts", "in mode %s treat results that break them as told"],
+    ],
+  },
+  {
+    id: "schema-dialects",
+    covers: [
+      ["schema/checker.test.ts", "realistic schemas that declare %j"],
+      ["schema/checker.test.ts", "schemas that depend on their dialect"],
+      ["schema/checker.test.ts", "a schema that cannot be used says why"],
+    ],
+  },
+  {
+    id: "audit-secrets-fail-open",
+    covers: [
+      ["journey/secrets.test.ts", "in the log, at its most talkative"],
+      [
+        "journey/secrets.test.ts",
+        "in the evidence, where the one field that policy read stands in its place and nowhere else",
+      ],
+      [
+        "journey/store-outage.test.ts",
+        "refuses calls as AUDIT_UNAVAILABLE before anything is forwarded, and goes on once it is kept again",
+      ],
+    ],
+  },
 ];
 
 const root = new URL("../", import.meta.url);

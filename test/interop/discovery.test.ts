@@ -4,7 +4,7 @@ import type { GatewayUnderTest, IssuerUnderTest } from "../journey/gateway-under
 import { legacyCall, openSession } from "../journey/wire-client.ts";
 import { startScriptedUpstream } from "../upstream/scripted-upstream.ts";
 import type { ScriptedUpstream } from "../upstream/scripted-upstream.ts";
-import type { Login } from "./person.ts";
+import type { Login } from "../../deploy/quickstart/person.ts";
 import * as scripted from "./scripted-clients.ts";
 
 const login: Login = { username: "alice", password: "alice-discovers" };

@@ -1,6 +1,6 @@
 import { modernMeta } from "../journey/wire-client.ts";
 import type { Habits } from "./client-habits.ts";
-import type { Login } from "./person.ts";
+import type { Login } from "../../deploy/quickstart/person.ts";
 import type { Discovered } from "./scripted-clients.ts";
 import { registerAt, signInWith } from "./scripted-clients.ts";
 

@@ -3,7 +3,7 @@ import type { Upstream } from "../../deploy/quickstart/serve-upstream.ts";
 import { startTickets } from "../../deploy/quickstart/tickets.ts";
 import { startGatewayUnderTest } from "../journey/gateway-under-test.ts";
 import type { GatewayUnderTest } from "../journey/gateway-under-test.ts";
-import type { Login } from "./person.ts";
+import type { Login } from "../../deploy/quickstart/person.ts";
 import { spawnEverything } from "./spawn-everything.ts";
 import type { Everything } from "./spawn-everything.ts";
 

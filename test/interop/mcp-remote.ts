@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { signInHeadlessly } from "../../deploy/quickstart/sign-in.ts";
-import type { Login } from "./person.ts";
+import type { Login } from "../../deploy/quickstart/person.ts";
 
 const entry = fileURLToPath(new URL("../../node_modules/mcp-remote/dist/proxy.js", import.meta.url));
 const noBrowser = new URL("no-browser.mjs", import.meta.url).href;

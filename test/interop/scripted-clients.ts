@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { signInHeadlessly } from "../../deploy/quickstart/sign-in.ts";
-import type { Login } from "./person.ts";
+import type { Login } from "../../deploy/quickstart/person.ts";
 
 type Loose = Record<string, unknown>;
 

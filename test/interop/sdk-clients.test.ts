@@ -3,11 +3,12 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { alice, startInterop } from "./interop-gateway.ts";
 import type { InteropGateway } from "./interop-gateway.ts";
-import { createPerson } from "./person.ts";
-import type { Person } from "./person.ts";
+import { createPerson } from "../../deploy/quickstart/person.ts";
+import type { Person } from "../../deploy/quickstart/person.ts";
 import { rejection } from "./rejection.ts";
-import { connect, kinds } from "./sdk-clients.ts";
-import type { Connected, Kind, Loose } from "./sdk-clients.ts";
+import { kinds } from "../../deploy/quickstart/clients.ts";
+import { connect } from "./sdk-clients.ts";
+import type { SdkClient, Kind, Loose } from "../../deploy/quickstart/clients.ts";
 
 let interop: InteropGateway;
 
@@ -29,7 +30,7 @@ const revisions: Readonly<Record<Kind, string>> = {
 describe.each(kinds)("SDK client %s", (kind) => {
   const era = revisions[kind] === "2026-07-28" ? "modern" : "legacy";
   const people = new Map<string, Person>();
-  const clients = new Map<string, Connected>();
+  const clients = new Map<string, SdkClient>();
 
   beforeAll(async () => {
     for (const server of ["everything", "tickets", "crm", "desk"]) {
@@ -43,7 +44,7 @@ describe.each(kinds)("SDK client %s", (kind) => {
     for (const client of clients.values()) await client.close();
   });
 
-  const at = (server: string): Connected => clients.get(server)!;
+  const at = (server: string): SdkClient => clients.get(server)!;
 
   describe("in front of any server", () => {
     it("registers once, sends the person to sign in once, and gets the scopes of the challenge", () => {

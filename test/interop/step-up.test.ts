@@ -2,14 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { legacyCall, openSession } from "../journey/wire-client.ts";
 import { alice, startInterop } from "./interop-gateway.ts";
 import type { InteropGateway } from "./interop-gateway.ts";
-import { createPerson } from "./person.ts";
-import type { Person } from "./person.ts";
+import { createPerson } from "../../deploy/quickstart/person.ts";
+import type { Person } from "../../deploy/quickstart/person.ts";
 import { rejection } from "./rejection.ts";
-import { connect, isUnauthorized, kinds } from "./sdk-clients.ts";
-import type { Connected, Kind } from "./sdk-clients.ts";
+import { isUnauthorized, kinds } from "../../deploy/quickstart/clients.ts";
+import { connect } from "./sdk-clients.ts";
+import type { SdkClient, Kind } from "../../deploy/quickstart/clients.ts";
 
 let interop: InteropGateway;
-const opened: Connected[] = [];
+const opened: SdkClient[] = [];
 
 beforeAll(async () => {
   interop = await startInterop();
@@ -42,7 +43,7 @@ describe("a tool that lacks only a scope", () => {
       expect(person.visits).toBe(2);
       expect(person.scopeAsked).toBe("mcp:use crm:write");
 
-      await client.finishAuth(await person.visit());
+      await client.finishAuth(await person.signIn());
       expect(person.tokens?.scope).toBe("mcp:use crm:write");
       expect(await client.callTool("update_customer", update)).toMatchObject({
         content: [{ type: "text", text: "Updated phone of C-117." }],
@@ -75,7 +76,7 @@ describe("a tool that lacks only a scope", () => {
     const before = updates();
     expect(isUnauthorized(await rejection(client.callTool("update_customer", update)))).toBe(true);
     expect(person.scopeAsked).toBe("crm:write mcp:use");
-    await client.finishAuth(await person.visit());
+    await client.finishAuth(await person.signIn());
     expect(await client.callTool("update_customer", update)).not.toMatchObject({ isError: true });
     expect(updates()).toBe(before + 1);
   });
@@ -107,7 +108,7 @@ describe("a person who does not allow access", () => {
   });
 });
 
-async function open(kind: Kind, person: Person): Promise<Connected> {
+async function open(kind: Kind, person: Person): Promise<SdkClient> {
   const client = await connect(kind, interop.url("crm"), person);
   opened.push(client);
   return client;

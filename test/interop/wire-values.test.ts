@@ -6,7 +6,7 @@ import { legacyHeaders, modernHeaders, modernMeta, openSession, post } from "../
 import type { Caller } from "../journey/wire-client.ts";
 import { startScriptedUpstream } from "../upstream/scripted-upstream.ts";
 import type { ReceivedRequest, ScriptedUpstream } from "../upstream/scripted-upstream.ts";
-import { createPerson } from "./person.ts";
+import { createPerson } from "../../deploy/quickstart/person.ts";
 import { connect } from "./sdk-clients.ts";
 
 type Loose = Record<string, unknown>;

@@ -1,4 +1,6 @@
+import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { wireRules } from "../../src/gateway/wire-rules.ts";
 import type { RefusalCode } from "../../src/model/refusal.ts";
 import { send } from "./http-client.ts";
 import { eras, expectRefused, openBench } from "./refusal-bench.ts";
@@ -40,6 +42,35 @@ describe("a token at fault is answered 401 with one challenge", () => {
       code: "AUTH_AUDIENCE_MISMATCH",
       error: true,
       token: () => minted({ aud: bench.gateway.resource("other") }),
+    },
+    {
+      fault: "for another audience",
+      code: "AUTH_AUDIENCE_MISMATCH",
+      error: true,
+      token: () => minted({ aud: "https://elsewhere.test/mcp" }),
+    },
+    {
+      fault: "an ID token",
+      code: "AUTH_TOKEN_TYPE_REFUSED",
+      error: true,
+      token: () => minted({ nonce: "n", at_hash: "h" }),
+    },
+    {
+      fault: "of an issuer with a slash more",
+      code: "AUTH_ISSUER_UNKNOWN",
+      error: true,
+      token: () => minted({ iss: `${bench.issuer.origin}/` }),
+    },
+    {
+      fault: "signed with the public key as a secret",
+      code: "AUTH_ALGORITHM_REFUSED",
+      error: true,
+      token: async () => {
+        const head = Buffer.from('{"alg":"HS256","kid":"current","typ":"at+jwt"}').toString("base64url");
+        const input = `${head}.${((await minted({})) ?? "").split(".")[1]}`;
+        const secret = JSON.stringify(bench.issuer.key.jwk);
+        return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+      },
     },
     {
       fault: "without an audience",
@@ -91,6 +122,8 @@ describe("a token at fault is answered 401 with one challenge", () => {
       expect(challenge.startsWith("Bearer ")).toBe(true);
       expect(challenge).toContain(`resource_metadata="${metadata}"`);
       expect(challenge.includes('error="invalid_token"')).toBe(error);
+      // What is wrong is said to whoever reads the client's log, and nothing of the token is.
+      expect(challenge.includes(`error_description="${wireRules[code].text}"`)).toBe(error);
       expect(upstream.received.length).toBe(before);
     },
   );

@@ -59,6 +59,8 @@ export interface GatewayUnderTest {
   readonly port: number;
   readonly host: string;
   readonly folder: string;
+  /** What configuration and secrets are read from the environment. */
+  readonly env: (name: string) => string | undefined;
   /** Lines of the gateway's own log so far. */
   readonly log: string[];
   readonly running: RunningGateway;
@@ -91,10 +93,13 @@ export async function startGatewayUnderTest(options: GatewayOptions): Promise<Ga
   const publicUrl = `http://127.0.0.1:${publicPort}`;
   const log: string[] = [];
   writePolicy(folder, options.rules ?? allowEverything);
+  const path = join(folder, "sallyport.yaml");
+  // YAML 1.2 holds JSON. Commands that a test carries out read the file.
+  const text = JSON.stringify(configOf(options, { port, publicUrl, publicPort }));
+  writeFileSync(path, text);
   const loaded = loadConfig({
-    // YAML 1.2 holds JSON.
-    text: JSON.stringify(configOf(options, { port, publicUrl, publicPort })),
-    path: join(folder, "sallyport.yaml"),
+    text,
+    path,
     env: (name) => envOf(options)[name],
     readFile: (path) => readFileSync(path, "utf8"),
   });
@@ -108,6 +113,7 @@ export async function startGatewayUnderTest(options: GatewayOptions): Promise<Ga
     port,
     host: `127.0.0.1:${port}`,
     folder,
+    env: (name) => envOf(options)[name],
     log,
     running,
     resource: (server) => `${publicUrl}/${server}/mcp`,

@@ -104,7 +104,7 @@ async function callerFor(who: Who): Promise<Caller> {
   const authorizationCode = (await person.signIn()).get("code") ?? "";
   await auth(provider, { serverUrl, scope, authorizationCode });
   const gateway = { port: Number(new URL(serverUrl).port) };
-  return openSession({ gateway, server: "support", token: person.accessToken() });
+  return openSession({ gateway, server: "support", token: person.tokens?.access_token });
 }
 
 function ask(who: Who, era: Era, method: string, params: Loose): Promise<Received> {

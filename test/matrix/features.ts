@@ -90,7 +90,7 @@ export const features: readonly Feature[] = [
     run: async (client) => {
       const pings = ["a", "b"].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }));
       const { status, text } = await client.raw(pings);
-      return status === 200 && (JSON.parse(text()) as unknown[]).length === 2 ? works : `degraded: ${text()}`;
+      return status === 200 && (JSON.parse(text) as unknown[]).length === 2 ? works : `degraded: ${text}`;
     },
   },
   {

@@ -1,7 +1,7 @@
 import { isLegacyRevision } from "../../src/model/revision.ts";
 import type { Revision } from "../../src/model/revision.ts";
-import { openStream } from "../chaos/event-client.ts";
-import type { Streaming } from "../chaos/event-client.ts";
+import { openStream } from "../journey/stream-client.ts";
+import type { OpenStream } from "../journey/stream-client.ts";
 import { until } from "../journey/gateway-under-test.ts";
 import type { Loose } from "../journey/http-client.ts";
 
@@ -17,7 +17,7 @@ export interface MatrixClient {
   listen(filter: Loose): Promise<readonly Loose[]>;
   notify(method: string, params: Loose): Promise<number>;
   /** A body as it is; the answers. */
-  raw(body: unknown): Promise<Streaming>;
+  raw(body: unknown): Promise<OpenStream>;
   close(): void;
 }
 
@@ -70,7 +70,7 @@ class Client implements MatrixClient {
   readonly isLegacy: boolean;
   welcome: Loose = {};
   readonly #port: number;
-  readonly #streams: Streaming[] = [];
+  readonly #streams: OpenStream[] = [];
   #session: string | undefined;
   #id = 0;
 
@@ -127,7 +127,7 @@ class Client implements MatrixClient {
         void this.#post({ id: message["id"], result });
       } else if ("method" in message) heard.before.push(message);
     });
-    await stream.ended;
+    await stream.over;
     const session = stream.headers["mcp-session-id"];
     if (typeof session === "string") this.#session = session;
     return stream.messages.find((message) => "result" in message || "error" in message) ?? {};
@@ -163,7 +163,7 @@ class Client implements MatrixClient {
     };
   }
 
-  #post(message: Loose, signal?: AbortSignal, onMessage?: (message: Loose) => void): Promise<Streaming> {
+  #post(message: Loose, signal?: AbortSignal, onMessage?: (message: Loose) => void): Promise<OpenStream> {
     return openStream({
       port: this.#port,
       path: "/all/mcp",
@@ -180,7 +180,7 @@ class Client implements MatrixClient {
     const stream = this.isLegacy
       ? await openStream({ port: this.#port, path: "/all/mcp", method: "GET", headers: this.#headers({}) })
       : await this.#post({ id: this.#id, method: "subscriptions/listen", params });
-    if (stream.status !== 200) throw new Error(`no stream: ${stream.status} ${stream.text()}`);
+    if (stream.status !== 200) throw new Error(`no stream: ${stream.status} ${stream.text}`);
     this.#streams.push(stream);
     if (!this.isLegacy) await until(() => stream.messages.length > 0);
     return stream.messages;
@@ -188,13 +188,13 @@ class Client implements MatrixClient {
 
   async notify(method: string, params: Loose): Promise<number> {
     const sent = await this.#post({ method, params });
-    await sent.ended;
+    await sent.over;
     return sent.status;
   }
 
-  async raw(body: unknown): Promise<Streaming> {
+  async raw(body: unknown): Promise<OpenStream> {
     const stream = await openStream({ port: this.#port, path: "/all/mcp", headers: this.#headers({}), body });
-    await stream.ended;
+    await stream.over;
     return stream;
   }
 

@@ -73,6 +73,24 @@ describe("metrics", () => {
     expect(await samplesOf(ours)).toContain("sallyport_audit_queue_events 0");
   });
 
+  it("read the streams that are open when asked, by kind and by upstream", async () => {
+    const ours = metrics();
+    let open = 2;
+    ours.watchStreams({
+      clients: () => ({ session: open, listen: 1 }),
+      upstreams: () => new Map([["crm", open]]),
+    });
+    const streams = async (): Promise<string[]> => (await samplesOf(ours)).filter((line) => line.includes("_streams"));
+    const found = (count: number): string[] => [
+      `sallyport_client_streams{kind="session"} ${count}`,
+      'sallyport_client_streams{kind="listen"} 1',
+      `sallyport_upstream_streams{upstream="crm"} ${count}`,
+    ];
+    expect(await streams()).toEqual(found(2));
+    open = 0;
+    expect(await streams()).toEqual(found(0));
+  });
+
   it("make no series of names that configuration does not know", async () => {
     const ours = metrics();
     for (let n = 0; n < 1_000; n += 1) {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { alice, startInterop } from "./interop-gateway.ts";
 import type { InteropGateway } from "./interop-gateway.ts";
-import { createPerson } from "./person.ts";
+import { createPerson } from "../../deploy/quickstart/person.ts";
 import { rejection } from "./rejection.ts";
-import { connect, kinds } from "./sdk-clients.ts";
-import type { Connected, Loose } from "./sdk-clients.ts";
+import { kinds } from "../../deploy/quickstart/clients.ts";
+import { connect } from "./sdk-clients.ts";
+import type { SdkClient, Loose } from "../../deploy/quickstart/clients.ts";
 
 let interop: InteropGateway;
 
@@ -16,10 +17,10 @@ afterAll(async () => {
   await interop.stop();
 });
 
-/** What server-everything offers and the gateway does not carry: it is refused or left out, never half done. */
+/** Beside lists and calls, what a client may ask of server-everything through the gateway. */
 describe.each(kinds)("SDK client %s in front of server-everything", (kind) => {
   const isModern = kind === "v2 auto" || kind === "v2 pinned";
-  let client: Connected;
+  let client: SdkClient;
 
   beforeAll(async () => {
     client = await connect(kind, interop.url("everything"), createPerson(alice));
@@ -56,21 +57,6 @@ describe.each(kinds)("SDK client %s in front of server-everything", (kind) => {
     expect(await client.callTool("echo", { message: "still here" })).toMatchObject({
       content: [{ text: "Echo: still here" }],
     });
-  });
-
-  it("cannot call a tool that runs as a task only", async () => {
-    expect((await client.listTools()).map(({ name }) => name)).toContain("simulate-research-query");
-    const call = client.callTool("simulate-research-query", { topic: "gates", ambiguous: false });
-    // v1 reads `execution` in the definition and does not ask.
-    if (kind === "v1") expect(await rejection(call)).toMatchObject({ code: -32600 });
-    else expect(await rejection(call)).toMatchObject({ code: -32601, data: { refusal: "TASK_REQUIRED" } });
-  });
-
-  it("is not shown the tools that server-everything keeps for clients that can be asked", async () => {
-    const names = (await client.listTools()).map(({ name }) => name);
-    expect(names).not.toContain("get-roots-list");
-    expect(names).not.toContain("trigger-elicitation-request");
-    expect(names).not.toContain("trigger-sampling-request");
   });
 
   it("can follow a link of a result that a template covers", async () => {

@@ -1,0 +1,38 @@
+import type { Law } from "./built-in-laws.ts";
+
+const browser = { issuer: "corp", clientId: "gateway" };
+
+/** Of `catalogFrom`. */
+export const catalogLaws: readonly Law[] = [
+  {
+    rule: "personalCatalogsNeedCallers",
+    at: "upstreams.crm.catalogFrom",
+    broken: [["upstreams.crm.catalogFrom", "user"]],
+    held: [["upstreams.crm.catalogFrom", "service"]],
+  },
+  {
+    rule: "personalCatalogsNeedCallers",
+    at: "upstreams.crm.catalogFrom",
+    broken: [
+      ["upstreams.crm.catalogFrom", "user"],
+      ["upstreams.crm.credential", { type: "none" }],
+    ],
+    held: [
+      ["upstreams.crm.catalogFrom", "user"],
+      ["upstreams.crm.credential", { type: "assertion" }],
+    ],
+  },
+  {
+    rule: "userGrantsReadForThemselves",
+    at: "upstreams.crm.catalogFrom",
+    broken: [
+      ["auth.browser", browser],
+      ["upstreams.crm.credential", { type: "user" }],
+      ["upstreams.crm.catalogFrom", "service"],
+    ],
+    held: [
+      ["auth.browser", browser],
+      ["upstreams.crm.credential", { type: "user" }],
+    ],
+  },
+];
