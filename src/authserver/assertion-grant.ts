@@ -10,6 +10,7 @@ import { jwtBearerGrant } from "./options.ts";
 import type { AuthServerOptions, ProtectedResource } from "./options.ts";
 import type { Person } from "./people.ts";
 import { permittedScopes } from "./permitted-scopes.ts";
+import { reservedSubjects } from "./reserved-subjects.ts";
 import { resourceServerInfo } from "./resource-server.ts";
 import { findResource, scopesOffered } from "./resources.ts";
 import type { SigningKeys } from "./signing-keys.ts";
@@ -97,6 +98,7 @@ function resourceOf(
  */
 function personOf({ issuer, person, groups: listed }: IdentityAssertion, options: AuthServerOptions): Person {
   const own = options.broker?.issuer === issuer.issuer;
+  if (own && reservedSubjects(options)(person)) throw new errors.InvalidGrant("the assertion is not accepted");
   const qualify = (name: string): string => (own ? name : `${issuer.alias}:${name}`);
   const groups = listed.map(qualify);
   const scopes = permittedScopes({ groups, own: undefined }, options.scopesByGroup);

@@ -30,7 +30,8 @@ async function discoverKeys({ issuer, fetch }: AssertionIssuer): Promise<string>
   for (const url of metadataUrls(issuer)) {
     const response = await fetch(url, { headers: { accept: "application/json" } });
     if (response.status !== 200) continue;
-    const metadata: unknown = await response.json();
+    // A page in place of JSON is no metadata, and the next place may have some.
+    const metadata: unknown = await response.json().catch(() => undefined);
     const uri = memberOf(metadata, "jwks_uri");
     if (memberOf(metadata, "issuer") === issuer && typeof uri === "string" && URL.canParse(uri)) return uri;
   }
@@ -43,6 +44,7 @@ function metadataUrls(issuer: string): readonly string[] {
   return [
     `${origin}${path}/.well-known/openid-configuration`,
     `${origin}/.well-known/oauth-authorization-server${path}`,
+    ...(path === "" ? [] : [`${origin}/.well-known/openid-configuration${path}`]),
   ];
 }
 

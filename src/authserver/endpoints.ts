@@ -16,6 +16,7 @@ import type { People } from "./people.ts";
 import { goToProvider, returnFromProvider, type ProviderSignInContext } from "./provider-sign-in.ts";
 import { redirectSchemes } from "./redirects.ts";
 import { prepareRegistration } from "./registration.ts";
+import { reservedSubjects } from "./reserved-subjects.ts";
 import { showInteraction, submitInteraction } from "./sign-in.ts";
 import type { SignInContext } from "./sign-in.ts";
 import { prepareTokenForm } from "./token-form.ts";
@@ -124,19 +125,16 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
   };
 }
 
-/** Subjects that the provider cannot give anybody: those of services, and of the people of assertion issuers. */
 function providerContext({ options, provider, brokered }: EndpointParts): ProviderSignInContext | undefined {
   const { broker, records, publicUrl, log } = options;
   if (broker === undefined || brokered === undefined) return undefined;
-  const services = new Set(options.clients.map(({ clientId }) => clientId));
-  const prefixes = (options.assertionIssuers ?? []).map(({ alias }) => `${alias}:`);
   return {
     library: provider,
     broker,
     people: brokered,
     attempts: { records, sealer: broker.sealer },
     publicUrl,
-    isReserved: (subject) => services.has(subject) || prefixes.some((prefix) => subject.startsWith(prefix)),
+    isReserved: reservedSubjects(options),
     log,
   };
 }

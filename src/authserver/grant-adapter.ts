@@ -66,6 +66,9 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
   if (payload.grantId !== undefined && model !== "Interaction") {
     await records.addMember(familyKey(payload.grantId), `${model}:${digest}`, ttlMs);
   }
+  // Somebody signed in with the client, which takes no room of strangers' any more.
+  if (model === "Grant" && payload.clientId !== undefined)
+    await records.removeMember(["oauthStrangers", tenant, "Client"], digestOf(payload.clientId));
   if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined) {
     await records.touch(recordKey("Client", digestOf(payload.clientId)), limits.oauthRegistrationIdleMs);
   }

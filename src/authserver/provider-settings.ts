@@ -4,6 +4,7 @@ import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-pro
 import { limits } from "../model/limits.ts";
 import { accountOf, personIn } from "./account.ts";
 import type { ClientDocuments } from "./client-documents.ts";
+import { hasEnded } from "./ended-sign-ins.ts";
 import { createGrantAdapter } from "./grant-adapter.ts";
 import type { AuthServerOptions, RegisteredClient } from "./options.ts";
 import { messagePage } from "../web/page.ts";
@@ -55,7 +56,7 @@ export function providerSettings(parts: ProviderParts): Configuration {
     clientBasedCORS: () => true,
     fetch: (url) => fetchKeys(options, url),
     ...tokenSettings(options),
-    ...interactionSettings(parts.people),
+    ...interactionSettings(parts),
   };
 }
 
@@ -159,7 +160,7 @@ function remainingLife(ctx: KoaContextWithOIDC): number | undefined {
   return rotated === undefined ? undefined : Math.max(rotated.remainingTTL, 1);
 }
 
-function interactionSettings(people: People): Configuration {
+function interactionSettings({ people, options: { records } }: ProviderParts): Configuration {
   const policy = interactionPolicy.base();
   const accountGone = new interactionPolicy.Check(
     "account_gone",
@@ -171,7 +172,8 @@ function interactionSettings(people: People): Configuration {
     interactions: { policy, url: (_ctx, interaction) => `${paths.interaction}/${interaction.uid}` },
     // With a code or a refresh token somebody asks for tokens, and whoever vouches for the person is asked first.
     findAccount: async (ctx, subject, source) => {
-      const person = source === undefined ? await people.find(subject) : await people.findAnew(subject);
+      const over = await hasEnded(records, subject, source === undefined ? ctx.oidc.session?.loginTs : source.iat);
+      const person = over ? undefined : await people[source === undefined ? "find" : "findAnew"](subject);
       if (person !== undefined) return accountOf(person);
       if (source !== undefined) await endGrant(ctx.oidc.provider, source.grantId);
       return undefined;

@@ -28,6 +28,17 @@ describe.each([
   });
 });
 
+it("a registration that somebody signed in with leaves its room to the next stranger's", async () => {
+  const records = createMemoryStore({ now: () => 0 });
+  const adapterOf = (model: string): ReturnType<typeof createGrantAdapter> =>
+    createGrantAdapter(model, { records, now: () => 0, refreshGraceMs: 0 });
+  await adapterOf("Client").upsert("used", { clientId: "used" }, 10);
+  await adapterOf("Client").upsert("unused", { clientId: "unused" }, 10);
+  await adapterOf("Grant").upsert("g", { kind: "Grant", clientId: "used" }, 10);
+  expect(await records.members(["oauthStrangers", "default", "Client"])).toHaveLength(1);
+  expect(await adapterOf("Client").find("used")).toBeDefined();
+});
+
 it("grants and sessions are no strangers' records, and are not counted among them", async () => {
   const records = createMemoryStore({ now: () => 0 });
   const adapter = createGrantAdapter("Grant", { records, now: () => 0, refreshGraceMs: 0 });

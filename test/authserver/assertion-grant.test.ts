@@ -166,6 +166,15 @@ describe("an identity assertion (ID-JAG)", () => {
     await brokered.close();
   });
 
+  it.each(["robot", "entra:ada@corp.test"])("of that provider is about nobody who is called %s", async (sub) => {
+    const provider = createFakeProvider();
+    const broker = { issuer: okta.issuer, provider, sealer: createTestSealer(), regrantSeconds: 600 };
+    const brokered = await start({ broker, users: [] });
+    const { status, body } = await bring(brokered, await assertion(brokered, { claims: { sub } }));
+    expect([status, body["error"]]).toEqual([400, "invalid_grant"]);
+    await brokered.close();
+  });
+
   it("can be used once, also at the same moment and on another replica", async () => {
     const second = await start({ publicUrl: harness.server.issuer, records: harness.records });
     const text = await assertion(harness);

@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ada, exchange, obtainCode, refresh, startHarness } from "./harness.ts";
+import { endSignIns, hasEnded } from "../../src/authserver/ended-sign-ins.ts";
+import { limits } from "../../src/model/limits.ts";
+import { createMemoryStore } from "../../src/store/memory.ts";
+import { createBrowser } from "./browser.ts";
+import { ada, authorizationUrl, bob, exchange, obtainCode, refresh, registerPublic, startHarness } from "./harness.ts";
 import type { Harness } from "./harness.ts";
 
 const denied = new Set<string>();
@@ -29,4 +33,75 @@ describe("somebody on the deny list", () => {
     const refused = await exchange(harness, flow);
     expect([refused.status, refused.body["error"]]).toEqual([400, "invalid_grant"]);
   });
+});
+
+describe("somebody whose sign-ins were ended", () => {
+  const ended = async (subject: string, now = Date.now()): Promise<void> => {
+    if (harness !== undefined) await endSignIns(harness.records, subject, { now, refreshTokenSeconds: 86_400 });
+  };
+
+  it("has no refresh token of before, although nobody denies them any more", async () => {
+    harness = await startHarness();
+    const flow = await obtainCode(harness);
+    const first = await exchange(harness, flow);
+    await ended(bob.subject);
+    const second = await refresh(harness, flow.clientId, first.body["refresh_token"]);
+    expect(second.status).toBe(200);
+    await ended(ada.subject);
+    const refused = await refresh(harness, flow.clientId, second.body["refresh_token"]);
+    expect([refused.status, refused.body["error"]]).toEqual([400, "invalid_grant"]);
+  });
+
+  it("has no code of before", async () => {
+    harness = await startHarness();
+    const flow = await obtainCode(harness);
+    await ended(ada.subject);
+    const refused = await exchange(harness, flow);
+    expect([refused.status, refused.body["error"]]).toEqual([400, "invalid_grant"]);
+  });
+
+  it("signs in anew in a browser that was signed in", async () => {
+    harness = await startHarness();
+    const [browser, url] = [createBrowser(), authorizationUrl(harness, await registerPublic(harness))];
+    await browser.submit(await browser.open(url), { username: ada.username, password: ada.password });
+    expect((await browser.open(url)).text).not.toContain('name="password"');
+    await ended(ada.subject);
+    expect((await browser.open(url)).text).toContain('name="password"');
+  });
+
+  it("may sign in anew", async () => {
+    harness = await startHarness();
+    await ended(ada.subject, Date.now() - 2_000);
+    const flow = await obtainCode(harness);
+    const first = await exchange(harness, flow);
+    expect((await refresh(harness, flow.clientId, first.body["refresh_token"])).status).toBe(200);
+  });
+
+  it.each([
+    [9, true],
+    [10, true],
+    [11, false],
+    [undefined, true],
+  ])("in second 10: what began in second %s has ended: %s", async (since, expected) => {
+    const records = createMemoryStore({ now: () => 0 });
+    await endSignIns(records, "ada", { now: 10_999, refreshTokenSeconds: 60 });
+    expect(await hasEnded(records, "ada", since)).toBe(expected);
+    expect(await hasEnded(records, "bob", since)).toBe(false);
+  });
+
+  it.each([
+    [60, limits.oauthSignInSeconds],
+    [2 * limits.oauthSignInSeconds, 2 * limits.oauthSignInSeconds],
+  ])(
+    "stays so while anything of before may live: refresh tokens of %d s are remembered for %d s",
+    async (life, kept) => {
+      let now = 0;
+      const records = createMemoryStore({ now: () => now });
+      await endSignIns(records, "ada", { now, refreshTokenSeconds: life });
+      now = kept * 1_000 - 1;
+      expect(await hasEnded(records, "ada", 0)).toBe(true);
+      now += 1;
+      expect(await hasEnded(records, "ada", 0)).toBe(false);
+    },
+  );
 });
