@@ -120,13 +120,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   /** Whoever does not hold a token learns nothing more of it, and sets nothing off. */
   function admit(token: KnownToken, at: AtHand): ReturnType<Authenticator["authenticate"]> {
-    const { scheme, request } = at;
-    const { binding, needsProof, principal } = token;
-    // What nearly every token is, without an object more for it.
-    if (binding === undefined && !needsProof && scheme === "Bearer") return unlessDenied(token, at.key);
-    const { shown, now } = request;
-    const presented = { scheme, token: at.token, binding, needsProof, tenant: principal.tenant, shown, now };
-    const unheld = refuseUnheld(presented, options);
+    const unheld = unlessHeld(token, at, options);
     if (unheld instanceof Promise) return unheld.then((refused) => refused ?? unlessDenied(token, at.key));
     return unheld ?? unlessDenied(token, at.key);
   }
@@ -171,6 +165,17 @@ interface AtHand extends PresentedToken {
 }
 
 type KnownToken = Pick<RememberedToken, "principal" | "denyDigest" | keyof HeldToken>;
+
+/** Undefined when whoever sends the token holds what it is bound to. */
+function unlessHeld(
+  { binding, needsProof, principal }: KnownToken,
+  { scheme, token, request: { shown, now } }: AtHand,
+  options: AuthenticatorOptions,
+): ReturnType<typeof refuseUnheld> {
+  // What nearly every token is, without an object more for it.
+  if (binding === undefined && !needsProof && scheme === "Bearer") return undefined;
+  return refuseUnheld({ scheme, token, binding, needsProof, tenant: principal.tenant, shown, now }, options);
+}
 
 /** By every accepted `iss`; an issuer with aliases has one set of keys. */
 function keyedIssuers({ issuers, fetch, limits }: AuthenticatorOptions): ReadonlyMap<string, KeyedIssuer> {

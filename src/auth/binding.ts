@@ -1,7 +1,7 @@
 import { isJsonObject, readOwn } from "../model/json.ts";
 import type { JsonObject } from "../model/json.ts";
 import { ok } from "../model/result.ts";
-import type { Result } from "../model/result.ts";
+import type { Refused, Result } from "../model/result.ts";
 import { refuse } from "../model/refusal.ts";
 import { invalid } from "./check-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
@@ -37,20 +37,25 @@ const thumbprint = /^[A-Za-z0-9_-]{43}$/;
 export function heldToken(claims: JsonObject, { dpop = "accept" }: TrustedIssuer): Result<HeldToken> {
   const needsProof = dpop === "require";
   const cnf = readOwn(claims, "cnf");
-  if (cnf === undefined) {
-    return saysDpop(claims)
-      ? refuse("AUTH_TOKEN_TYPE_REFUSED", { because: "cnf" })
-      : ok({ binding: undefined, needsProof });
-  }
-  if (!isJsonObject(cnf)) return invalid("cnf", "not an object");
+  if (cnf === undefined && !saysDpop(claims)) return ok({ binding: undefined, needsProof });
+  if (cnf !== undefined && !isJsonObject(cnf)) return invalid("cnf", "not an object");
+  const binding = readBinding(cnf ?? {});
+  if (!binding.ok) return binding;
+  const hasKey = binding.value.key !== undefined;
+  if (hasKey ? dpop === "off" : saysDpop(claims)) return refuseKind();
+  return ok({ binding: binding.value, needsProof });
+}
+
+function readBinding(cnf: JsonObject): Result<Binding> {
   const names = Object.keys(cnf);
-  const unknown = names.some((name) => name !== "jkt" && name !== "x5t#S256");
   const [key, certificate] = [readOwn(cnf, "jkt"), readOwn(cnf, "x5t#S256")];
-  const isKeyless = key === undefined && saysDpop(claims);
-  if (names.length === 0 || unknown || isKeyless || (key !== undefined && dpop === "off"))
-    return refuse("AUTH_TOKEN_TYPE_REFUSED", { because: "cnf" });
+  if (names.length === 0 || names.some((name) => name !== "jkt" && name !== "x5t#S256")) return refuseKind();
   if (!isThumbprint(key) || !isThumbprint(certificate)) return invalid("cnf", "not a SHA-256 thumbprint");
-  return ok({ binding: { key, certificate }, needsProof });
+  return ok({ key, certificate });
+}
+
+function refuseKind(): Refused {
+  return refuse("AUTH_TOKEN_TYPE_REFUSED", { because: "cnf" });
 }
 
 /** Keycloak's claim `typ`, and `token_type` of an introspection answer (RFC 9449 §6.2). */

@@ -48,14 +48,15 @@ export interface IntrospectorOptions {
  *   within `introspectionKnownMs` are asked about, so that made-up tokens cost the issuer a bounded number of
  *   requests, and people who are signed in nothing.
  * - *Slow or down:* at most `introspectionsInFlightMax` questions are open; after one that failed, none is asked
- *   for `introspectionRetryMsMin`.
+ *   for `introspectionRetryMsMin`. Where it was about a token that is not known, known ones are asked about all the
+ *   same: some endpoints fail on whatever is odd enough, which a stranger could send every second.
  * - *Lying:* an answer without a boolean `active` is a failure; what else it says is the caller's to judge.
  */
 export function createIntrospector({ trusted, client, fetch, limits }: IntrospectorOptions): Introspector {
   const known = createRecentEntries<number>(limits.verifiedTokensMax);
   const inactive = createRecentEntries<number>(limits.verifiedTokensMax);
   const underWay = new Map<string, Promise<Result<JsonObject>>>();
-  const state = { failedAt: -Infinity, windowAt: -Infinity, inWindow: 0 };
+  const state = { failedAt: -Infinity, knownFailedAt: -Infinity, windowAt: -Infinity, inWindow: 0 };
   const request = requestTo({ trusted, client, fetch, limits });
 
   function ask(token: string, now: number): Promise<Result<JsonObject>> {
@@ -72,11 +73,16 @@ export function createIntrospector({ trusted, client, fetch, limits }: Introspec
 
   function closedFor(digest: string, now: number): string | undefined {
     if (underWay.size >= limits.introspectionsInFlightMax) return "too many questions are open";
-    if (now - state.failedAt < limits.introspectionRetryMsMin) return "the last question failed";
+    const failedAt = isKnown(digest, now) ? state.knownFailedAt : state.failedAt;
+    if (now - failedAt < limits.introspectionRetryMsMin) return "the last question failed";
     const isSpent =
       now - state.windowAt < limits.introspectionWindowMs &&
       state.inWindow >= limits.introspectionsInactivePerWindowMax;
-    return isSpent && (known.get(digest) ?? 0) <= now ? "too many tokens were not active" : undefined;
+    return isSpent && !isKnown(digest, now) ? "too many tokens were not active" : undefined;
+  }
+
+  function isKnown(digest: string, now: number): boolean {
+    return (known.get(digest) ?? 0) > now;
   }
 
   async function askAnew(token: string, digest: string, now: number): Promise<Result<JsonObject>> {
@@ -89,6 +95,7 @@ export function createIntrospector({ trusted, client, fetch, limits }: Introspec
       return ok(answer);
     } catch (cause) {
       state.failedAt = now;
+      if (isKnown(digest, now)) state.knownFailedAt = now;
       return unavailable("the question failed", cause);
     }
   }

@@ -91,7 +91,7 @@ async function refuseUnproven(
 }
 
 /** The record that a proof was used; it is refused as too old by the time that the record is gone. */
-export function usedProofKey(tenant: string, { thumbprint, id }: Pick<Proof, "thumbprint" | "id">): RecordKey {
+function usedProofKey(tenant: string, { thumbprint, id }: Pick<Proof, "thumbprint" | "id">): RecordKey {
   return ["dpop-proof", tenant, sha256(`${thumbprint} ${id}`)];
 }
 

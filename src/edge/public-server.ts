@@ -66,8 +66,8 @@ export function createPublicServer(options: PublicServerOptions): FastifyInstanc
       refuseRequest(options, request, reply, refuse("URL_MALFORMED").refusal);
     },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (isHandshake(error)) socket.destroy();
-      else if (!interruptBody(socket)) refuseRaw(options, socket, error.code);
+      // A TLS handshake that failed comes here too, with a socket that nothing can be written to.
+      if (!interruptBody(socket)) refuseRaw(options, socket, error.code);
     },
   });
   const supported = new Set(app.supportedMethods);
@@ -102,11 +102,6 @@ export function createPublicServer(options: PublicServerOptions): FastifyInstanc
 function secured({ cert, key, clientCa: ca }: ListenerTls, limits: Limits): SecureOptions {
   const asking = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
   return { cert, key, minVersion: "TLSv1.2", handshakeTimeout: limits.tlsHandshakeTimeoutMs, ...asking };
-}
-
-/** Before there is a connection to answer on. Node reports both here (`tlsClientError`). */
-function isHandshake({ code = "" }: NodeJS.ErrnoException): boolean {
-  return /^(?:ERR_SSL_|ERR_TLS_|EPROTO)/.test(code);
 }
 
 /** What Node would answer by itself, without a body or not at all. */

@@ -154,8 +154,11 @@ describe("a token that is bound to a key", () => {
   });
 
   it("that says it is of the DPoP kind, and names no key, is refused", async () => {
-    const token = await sign(es, { ...goodClaims, typ: "DPoP" });
-    expect(await bench().send({ token, scheme: "Bearer" })).toBe("AUTH_TOKEN_TYPE_REFUSED");
+    for (const more of [{}, { cnf: { "x5t#S256": "M".repeat(43) } }]) {
+      const token = await sign(es, { ...goodClaims, typ: "DPoP", ...more });
+      const sent = { token, scheme: "Bearer", certificate: () => "M".repeat(43) };
+      expect(await bench().send(sent)).toBe("AUTH_TOKEN_TYPE_REFUSED");
+    }
   });
 });
 

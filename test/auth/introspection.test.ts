@@ -201,6 +201,21 @@ describe("strangers", () => {
     expect(codeOf(await one.present("fresh", limits.introspectionWindowMs))).toBe("ok");
   });
 
+  it("who make the endpoint fail with what they send stop nobody who is signed in, and one another", async () => {
+    const one = bench({ limits: { verifiedTokenSecondsMax: 0 } });
+    await one.present("good");
+    for (const odd of ["odd", "odder"]) one.answers.set(odd, () => new Response("{}", { status: 400 }));
+    expect(codeOf(await one.present("odd", 1))).toBe("AUTH_ISSUER_UNAVAILABLE");
+    expect(codeOf(await one.present("odder", 2))).toBe("AUTH_ISSUER_UNAVAILABLE");
+    expect(one.asked.map(({ token }) => token)).toEqual(["good", "odd"]);
+    expect(codeOf(await one.present("good", 3))).toBe("ok");
+    one.answers.set("good", () => new Response("{}", { status: 500 }));
+    for (const laterMs of [4, 5, 1_003]) await one.present("good", laterMs);
+    expect(one.asked.map(({ token }) => token)).toEqual(["good", "odd", "good", "good"]);
+    await one.present("good", 1_004);
+    expect(one.asked).toHaveLength(5);
+  });
+
   it("who come all at once keep a bounded number of questions open", async () => {
     const one = bench();
     let release = (): void => undefined;

@@ -41,17 +41,23 @@ afterAll(async () => {
   await authority.remove();
 });
 
-async function start(tls: object): Promise<GatewayUnderTest> {
+async function start(tls: object, more: object = {}): Promise<GatewayUnderTest> {
   const port = await freePort();
   return startGatewayUnderTest({
     issuer,
     upstreams: { alpha: upstream.url },
     servers: { alpha: { alpha: "" } },
-    env: { TLS_CERT: own?.cert ?? "", TLS_KEY: own?.key ?? "", CLIENT_CA: authority.ca },
+    env: {
+      PASSWORD: "correct horse battery",
+      TLS_CERT: own?.cert ?? "",
+      TLS_KEY: own?.key ?? "",
+      CLIENT_CA: authority.ca,
+    },
     config: {
       publicUrl: `https://localhost:${port}`,
       listen: { host: "127.0.0.1", port, tls: { cert: "${env:TLS_CERT}", key: "${env:TLS_KEY}", ...tls } },
       allowedHosts: [`localhost:${port}`],
+      ...more,
     },
   });
 }
@@ -175,10 +181,28 @@ describe("a listener with TLS", () => {
     expect((await about(silent)).json).not.toHaveProperty("tls_client_certificate_bound_access_tokens");
   });
 
-  it("hangs up on who speaks no TLS, or an old one, and goes on serving", async () => {
+  it("carries the built-in authorization server, whose addresses are the public ones", async () => {
+    const builtIn = { users: [{ username: "ada", password: "${env:PASSWORD}" }] };
+    const gateway = await start({}, { auth: { builtIn } });
+    const path = "/.well-known/oauth-authorization-server";
+    const { json } = await ask(gateway, agentWith(), { path, method: "GET" });
+    const origin = new URL(resourceOf(gateway)).origin;
+    expect(json).toMatchObject({ issuer: origin, token_endpoint: `${origin}/token` });
+    const registered = await ask(gateway, agentWith(), {
+      path: "/register",
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ redirect_uris: ["http://127.0.0.1:4711/cb"], token_endpoint_auth_method: "none" }),
+    });
+    expect(registered.status).toBe(201);
+    await gateway.remove();
+  });
+
+  it("hangs up on who speaks no TLS, or an old one, counts neither as HTTP, and goes on serving", async () => {
+    const gateway = await start({});
     const heard = await new Promise<string>((resolve) => {
       let text = "";
-      const socket = connectInClear(portOf(asking), "127.0.0.1", () => {
+      const socket = connectInClear(portOf(gateway), "127.0.0.1", () => {
         socket.write("GET /alpha/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
       });
       socket.on("data", (chunk) => (text += chunk.toString("latin1")));
@@ -191,14 +215,17 @@ describe("a listener with TLS", () => {
     const old = await new Promise<string>((resolve) => {
       const options = { ca: authority.ca, minVersion: "TLSv1.1", maxVersion: "TLSv1.1" } as const;
       const ciphers = "DEFAULT:@SECLEVEL=0";
-      const socket = connect({ host: "localhost", port: portOf(asking), ...options, ciphers }, () => {
+      const socket = connect({ host: "localhost", port: portOf(gateway), ...options, ciphers }, () => {
         resolve("connected");
       });
-      socket.on("error", ({ message }) => {
+      socket.on("error", ({ message }: Error) => {
         resolve(message);
       });
     });
     expect(old).toMatch(/protocol version/);
-    expect(await outcome(asking, await issuer.mint(resourceOf(asking)), agentWith())).toBe("ok");
+    expect(await outcome(gateway, await issuer.mint(resourceOf(gateway)), agentWith())).toBe("ok");
+    await gateway.stop();
+    expect(gateway.audit().filter(({ type }) => type === "strangers")).toEqual([]);
+    await gateway.remove();
   });
 });
