@@ -21,10 +21,11 @@ export interface BrowserSessions {
   /** Signs this browser in under a new id, so that nobody who knew the old one is signed in with it. */
   signIn(browser: Browser, res: ServerResponse, who: SignedIn): Promise<void>;
   signOut(browser: Browser, res: ServerResponse): Promise<void>;
-  /** Keeps one text with this session until it is taken, for `browserAttemptMs`; a later one replaces it. */
+  /** Keeps one text with this session until it is let go, for `browserAttemptMs`; a later one replaces it. */
   keep(browser: Browser, text: string): Promise<void>;
-  /** The kept text, once. */
-  take(browser: Browser): Promise<string | undefined>;
+  /** The kept text, left where it is. */
+  kept(browser: Browser): Promise<string | undefined>;
+  letGo(browser: Browser): Promise<void>;
 }
 
 const idBytes = 32;
@@ -80,10 +81,13 @@ export function createBrowserSessions(of: {
       const key = keptKey(digest);
       await records.set(key, sealer.seal(JSON.stringify(key), text), limits.browserAttemptMs);
     },
-    take: async ({ digest }) => {
+    kept: async ({ digest }) => {
       const key = keptKey(digest);
-      const sealed = await records.take(key);
+      const sealed = await records.get(key);
       return sealed === undefined ? undefined : sealer.open(JSON.stringify(key), sealed);
+    },
+    letGo: async ({ digest }) => {
+      await records.delete(keptKey(digest));
     },
   };
 }

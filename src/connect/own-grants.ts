@@ -1,5 +1,5 @@
 import { refuse } from "../model/refusal.ts";
-import type { Refused } from "../model/result.ts";
+import type { Refused, Result } from "../model/result.ts";
 import { sendPage } from "../web/page.ts";
 import type { LinkOwner } from "./links.ts";
 import { consentPage, donePage, goOnPage } from "./pages.ts";
@@ -49,15 +49,19 @@ export async function takeConsent(
   else await beginGrant(room, visit, matter);
 }
 
-/** Where an upstream's authorization server sends the browser back to. */
+/**
+ * Where an upstream's authorization server sends the browser back to. An answer to another attempt leaves this one
+ * where it is: any page can send the browser here. That an attempt counts once, the book of grants sees to.
+ */
 export async function finishGrant(room: ConnectRoom, visit: OwnVisit): Promise<void> {
-  const attempt = await room.sessions.take(visit.browser);
+  const attempt = await room.sessions.kept(visit.browser);
   if (attempt === undefined || room.grants === undefined) {
     sendRefusal(room, visit, refuse("CONNECT_ATTEMPT_LOST", { what: "grant" }).refusal, visit.browser);
     return;
   }
   const { person } = visit.who;
   const finished = await room.grants.finish({ person, attempt, params: visit.url.searchParams });
+  if (finished.ok || finished.refusal.facts["reason"] !== "attempt-not-yours") await room.sessions.letGo(visit.browser);
   if (!finished.ok) {
     sendRefusal(room, visit, finished.refusal);
     return;
@@ -123,7 +127,10 @@ async function beginGrant(room: ConnectRoom, visit: OwnVisit, matter: Matter): P
   sendPage(visit.res, 200, goOnPage(begun.value.url));
 }
 
-/** The link must be this very person's (403 for anybody else); without a link the person comes by themselves. */
+/**
+ * The link must be this very person's (403 for anybody else). Without a link the person comes by themselves, to what
+ * policy shows them or where they have a grant: of other upstreams nobody is told that they are there.
+ */
 async function matterOf(
   room: ConnectRoom,
   { who }: OwnVisit,
@@ -137,9 +144,20 @@ async function matterOf(
   if (about.link !== "" && owner === undefined) return refuse("CONNECT_LINK_INVALID", { upstream: upstream.name });
   if (owner !== undefined && !isSame(owner, who.person))
     return refuse("CONNECT_NOT_YOURS", { upstream: upstream.name, opener: who.person.subject, owner: owner.subject });
-  const described = await grants.describe(who.person, upstream.name);
+  const described = await describedTo(room, who, { grants, upstream: upstream.name, isLinked: owner !== undefined });
   if (!described.ok) return described;
   return { grants, upstream, grant: described.value, link: about.link, clientId: owner?.clientId ?? "" };
+}
+
+async function describedTo(
+  room: ConnectRoom,
+  who: OwnVisit["who"],
+  of: { readonly grants: UserGrants; readonly upstream: string; readonly isLinked: boolean },
+): Promise<Result<GrantDescription>> {
+  const described = await of.grants.describe(who.person, of.upstream);
+  if (of.isLinked || (described.ok && described.value.connected)) return described;
+  const isShown = (await room.reach(who)).upstreams.has(of.upstream);
+  return isShown ? described : refuse("CONNECT_LINK_INVALID", { reason: "no such upstream" });
 }
 
 function isSame(owner: LinkOwner, person: OwnVisit["who"]["person"]): boolean {

@@ -32,10 +32,12 @@ export function upstreamPath(upstream: string): string {
 
 /**
  * `target` when it is a page of ours that somebody who signed in may be sent to, else the home page. Whatever a link
- * or a form says, nobody is sent anywhere else.
+ * or a form says, nobody is sent anywhere else. It is written anew, since not every text may stand in a header.
  */
 export function pageTarget(target: string | null): string {
   const path = target?.split("?", 1)[0] ?? "";
   const kind = findPlace(path)?.kind;
-  return target !== null && (kind === "home" || kind === "upstream") ? target : paths.home;
+  if (target === null || (kind !== "home" && kind !== "upstream")) return paths.home;
+  const { pathname, search } = new URL(target, "http://localhost");
+  return pathname + search;
 }

@@ -19,8 +19,11 @@ export interface SignInAttempt {
 export interface SignInAttempts {
   /** One at a time: a later one takes the place of the one before. */
   keep(res: ServerResponse, attempt: SignInAttempt): void;
-  /** The attempt of the browser that sent `req`, which forgets it; undefined in any other browser, and after `browserAttemptMs`. */
-  take(req: IncomingMessage, res: ServerResponse): SignInAttempt | undefined;
+  /**
+   * The attempt of the browser that sent `req`, which forgets it; undefined in any other browser, and after
+   * `browserAttemptMs`. An answer with another state than the attempt's leaves it where it is.
+   */
+  take(req: IncomingMessage, res: ServerResponse, state: string): SignInAttempt | undefined;
 }
 
 /**
@@ -42,11 +45,13 @@ export function createSignInAttempts(of: {
       const fitting = sealed.length <= limits.browserCookieCharsMax ? sealed : seal({ ...attempt, target: paths.home });
       cookie.set(res, fitting, limits.browserAttemptMs);
     },
-    take: (req, res) => {
+    take: (req, res, state) => {
       const text = of.sealer.open(associated, cookie.read(req) ?? "");
+      const attempt = text === undefined ? undefined : attemptOf(text, of.now());
+      // Any page can send this browser here, and must not thereby end a sign-in that is under way.
+      if (attempt !== undefined && attempt.state !== state) return undefined;
       cookie.clear(res);
-      if (text === undefined) return undefined;
-      return attemptOf(text, of.now());
+      return attempt;
     },
   };
 }

@@ -69,7 +69,7 @@ export async function signInElsewhere(room: ConnectRoom, visit: Visit): Promise<
 
 /** Where the provider sends the browser back to. Another browser has no attempt under way, and is refused. */
 export async function finishSignIn(room: ConnectRoom, visit: Visit): Promise<void> {
-  const attempt = room.attempts.take(visit.req, visit.res);
+  const attempt = room.attempts.take(visit.req, visit.res, visit.url.searchParams.get("state") ?? "");
   const way = attempt === undefined ? undefined : wayOf(room, attempt.way, "provider");
   if (attempt === undefined || way === undefined) {
     sendRefusal(room, visit, refuse("CONNECT_ATTEMPT_LOST", { what: "sign-in" }).refusal);

@@ -165,6 +165,8 @@ function grantsInMemory(): GrantsInMemory {
     },
     finish: ({ person, attempt, params }) => {
       const begun = JSON.parse(attempt) as { person: Person; upstream: string; clientId: string };
+      if (params.get("state") !== "s1")
+        return Promise.resolve(refuse("UPSTREAM_CONNECTION_REFUSED", { reason: "attempt-not-yours" }));
       calls.push({ name: "finish", about: { person, code: params.get("code") } });
       const clients = begun.clientId === "" ? [] : [begun.clientId];
       grants.set(keyOf(person, begun.upstream), { ...none, connected: true, since: 0, clients });

@@ -152,10 +152,23 @@ describe("signing in at a provider", () => {
     expect(bench.refusals.at(-1)?.code).toBe("CONNECT_ATTEMPT_LOST");
   });
 
-  it("one attempt cannot be finished with the state of another", async () => {
+  it("one attempt cannot be finished with the state of another, nor used up by it", async () => {
     const [mine, theirs] = [await begin(), await begin(createBrowser())];
     expect(mine).not.toBe(theirs);
-    expect((await browser.open(`${bench.origin}/connect/callback?code=ada&state=${theirs}`)).status).toBe(403);
+    for (const query of [`code=ada&state=${theirs}`, "code=ada"])
+      expect((await browser.open(`${bench.origin}/connect/callback?${query}`)).status).toBe(403);
+    const view = await browser.open(`${bench.origin}/connect/callback?code=ada&state=${mine}`);
+    expect([view.status, view.url.pathname]).toEqual([200, "/connect"]);
+  });
+
+  it.each([
+    ["a line break", "/connect?x=\r\nSet-Cookie: a=b"],
+    ["what no header may hold", "/connect?x=\u6f22"],
+  ])("a target with %s leads to the page all the same", async (_, target) => {
+    const state = await begin(browser, target);
+    const view = await browser.open(`${bench.origin}/connect/callback?code=ada&state=${state}`);
+    expect([view.status, view.url.pathname]).toEqual([200, "/connect"]);
+    expect([...browser.cookies.keys()].join()).not.toContain("a;");
   });
 
   it.each([
@@ -280,10 +293,17 @@ describe("a link of the gateway", () => {
     ["of another upstream", () => linkPath("crm").replace("/connect/crm", "/connect/tickets")],
     ["made up", () => "/connect/tickets?link=v1.k1.AAAAAAAAAAAAAAAA.AAAA"],
     ["to nowhere", () => "/connect/nowhere"],
+    ["to what policy hides, without a handle", () => "/connect/crm"],
   ])("%s is refused as CONNECT_LINK_INVALID with 400", async (_, path) => {
     await signInAs("ada");
     const response = await browser.open(bench.origin + path());
     expect([response.status, bench.refusals.at(-1)?.code]).toEqual([400, "CONNECT_LINK_INVALID"]);
+  });
+
+  it("leads to what policy shows with some client alone, and a grant there stays its owner's to see", async () => {
+    expect((await signInAs("ada", linkPath("crm"))).text).toContain("Connect CRM?");
+    bench.grants.grants.set("ada crm", { connected: true, scopes: [], clients: [], issuer: upstreamIssuer });
+    expect((await browser.open(`${bench.origin}/connect/crm`)).status).toBe(200);
   });
 
   it("is good for its time, and not longer", async () => {
@@ -352,6 +372,12 @@ describe("consent", () => {
     expect((await browser.open(url)).status).toBe(403);
     expect(bench.refusals.map(({ code }) => code)).toEqual(Array(3).fill("CONNECT_ATTEMPT_LOST"));
     expect(bench.grants.calls.filter(({ name }) => name === "finish")).toHaveLength(1);
+  });
+
+  it("that is under way survives an answer that somebody else's page sends the browser with", async () => {
+    await answer("go");
+    expect((await browser.open(`${bench.origin}/connect/granted?code=c1&state=forged`)).status).toBe(502);
+    expect((await browser.open(`${bench.origin}/connect/granted?code=c1&state=s1`)).status).toBe(200);
   });
 
   it("that a person began before somebody else signed in over them is not finished by the other", async () => {
