@@ -41,10 +41,11 @@ export function openGrants(of: {
   });
 }
 
-function grantOptions({ url, addresses }: UpstreamConfig, credential: UserGrantConfig): GrantUpstreamOptions {
+function grantOptions({ url, addresses, tls }: UpstreamConfig, credential: UserGrantConfig): GrantUpstreamOptions {
   const { title, issuer, clientId, clientSecret, scopes, sendResource, assumePkce, profile } = credential;
   const client = clientId === undefined ? undefined : { id: clientId, secret: clientSecret?.reveal() };
-  return { url, title, addresses, issuer, client, scopes, sendResource, assumePkce, profile };
+  const ca = tls.ca?.reveal();
+  return { url, title, addresses, ca, issuer, client, scopes, sendResource, assumePkce, profile };
 }
 
 /** Servers fetch the document over https alone; elsewhere the gateway registers itself. */

@@ -27,7 +27,7 @@ interface Exchanging {
 
 /**
  * Token exchange (RFC 8693): the caller's token becomes one for the upstream, at the configured endpoint, which is the
- * only place that the caller's token is sent to. What comes is kept per principal and scopes until it expires.
+ * only place that the caller's token is sent to. What comes is kept per principal and rights until it expires.
  *
  * What goes on without a caller at hand, such as a stream, has what was exchanged last, and nothing once that has
  * ended: the caller's next request brings another. On its own account the gateway asks as itself, by client
@@ -78,9 +78,9 @@ function over({ issuer }: TokenExchangeOptions): Refused {
   return refuse("UPSTREAM_CREDENTIAL_UNAVAILABLE", { issuer, reason: "expired" });
 }
 
-/** A token of fewer scopes must not be answered with what was had for one of more. */
-function keyOf({ principal }: Caller): string {
-  return JSON.stringify([principal.key, ...[...principal.scopes].sort()]);
+/** A token of fewer rights, by scopes or by groups, must not be answered with what was had for one of more. */
+function keyOf({ principal: { key, scopes, groups, claims } }: Caller): string {
+  return JSON.stringify([key, [...scopes].sort(), [...groups].sort(), claims]);
 }
 
 /** Undefined without a token that is still good: what has expired is not shown to anybody. */

@@ -44,7 +44,8 @@ export interface Connecting {
 /**
  * The authorization code grant with PKCE (RFC 6749 §4.1, RFC 7636, RFC 8707, RFC 9207). An attempt is bound to the
  * person who began it and its answer to one authorization server: the issuer is part of the attempt, an `iss`
- * must equal it, and the code goes to that issuer's own token endpoint and nowhere else, which is what ends mix-up.
+ * must equal it, and the code goes to that issuer's own token endpoint and nowhere else. This ends mix-up (RFC 9700 §4.4)
+ * with servers that send `iss`; a code of one that sends none cannot be told from the attempt's own.
  *
  * `begin` refuses with UPSTREAM_CONNECTION_REFUSED `too-many-attempts`, `finish` with one of the reasons `attempt-unknown`, `attempt-not-yours`,
  * `issuer-mismatch`, `answer-invalid`, `denied`, `server-error`, `code-refused`, `registration-lost`,

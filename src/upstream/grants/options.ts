@@ -11,6 +11,8 @@ export interface GrantUpstreamOptions {
   readonly title: string;
   /** Where the upstream, its authorization server and every URL that either names may be. */
   readonly addresses: Addresses;
+  /** PEM certificates of authorities, in place of the system's. */
+  readonly ca?: string | undefined;
   /** The exact issuer identifier (RFC 8414 §2) to accept. Undefined: the first that was ever found. */
   readonly issuer: string | undefined;
   /** A client that was registered by hand with `issuer`, which it needs; it goes before every other registration. */
@@ -64,5 +66,5 @@ export interface GrantsOptions {
   /** An event's name and facts, which hold no token, body or foreign text. */
   readonly log: (event: string, facts: Readonly<Record<string, string | number | boolean>>) => void;
   /** Fetches behind the egress guard. Default: `createGuardedFetch` with the system's resolver. */
-  readonly fetchFrom?: ((addresses: Addresses) => GuardedFetch) | undefined;
+  readonly fetchFrom?: ((upstream: Pick<GrantUpstreamOptions, "addresses" | "ca">) => GuardedFetch) | undefined;
 }

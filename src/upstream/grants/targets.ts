@@ -1,6 +1,5 @@
 import { ok, type Result } from "../../model/result.ts";
 import { createGuardedFetch, type GuardedFetch } from "../egress.ts";
-import type { Addresses } from "../options.ts";
 import { createSingleFlight } from "../single-flight.ts";
 import { askServer, type UsableServer } from "./authorization-server.ts";
 import { unusable } from "./faults.ts";
@@ -43,16 +42,16 @@ export function createTargets(options: GrantsOptions): Targets {
     if (client !== undefined && issuer === undefined) throw new Error(`upstream ${name}: a client needs its issuer`);
   const trusted = createTrustedIssuers(options);
   const flight = createSingleFlight<Result<Target>>();
-  const fetches = new Map<Addresses, GuardedFetch>();
+  const fetches = new Map<GrantUpstreamOptions, GuardedFetch>();
   const held = new Map<string, { readonly found: Result<Target>; readonly until: number }>();
 
-  const fetchFrom = (addresses: Addresses): GuardedFetch => {
-    const made = fetches.get(addresses) ?? (options.fetchFrom ?? guardedFetch(options))(addresses);
-    fetches.set(addresses, made);
+  const fetchFor = (of: GrantUpstreamOptions): GuardedFetch => {
+    const made = fetches.get(of) ?? (options.fetchFrom ?? guardedFetch(options))(of);
+    fetches.set(of, made);
     return made;
   };
   const ask = async (upstream: string, of: GrantUpstreamOptions): Promise<Result<Target>> => {
-    const fetch = fetchFrom(of.addresses);
+    const fetch = fetchFor(of);
     const question = { upstream, url: new URL(of.url), fetch, scopesMax: limits.grantScopesMax };
     const resource = await askResource(question);
     if (!resource.ok) return resource;
@@ -118,7 +117,7 @@ function targetOf(
   };
 }
 
-function guardedFetch({ limits }: GrantsOptions): (addresses: Addresses) => GuardedFetch {
+function guardedFetch({ limits }: GrantsOptions): NonNullable<GrantsOptions["fetchFrom"]> {
   const { issuerFetchTimeoutMs: timeoutMs, issuerMetadataBytesMax: bytesMax } = limits;
-  return (allow) => createGuardedFetch({ allow, timeoutMs, bytesMax });
+  return ({ addresses: allow, ca }) => createGuardedFetch({ allow, ca, timeoutMs, bytesMax });
 }

@@ -18,6 +18,7 @@ export interface TrustedIssuers {
  * all tenants, as the upstream is.
  */
 export function createTrustedIssuers({ records, limits, log }: GrantsOptions): TrustedIssuers {
+  // Without what was found, which an upstream may name anew with every question.
   const told = new Set<string>();
   return {
     choose: async (upstream, configured, named) => {
@@ -25,7 +26,7 @@ export function createTrustedIssuers({ records, limits, log }: GrantsOptions): T
       if (first === undefined) return unusable(upstream, "no-authorization-server");
       const known = configured ?? (await records.get(recordOf(upstream)));
       if (known === undefined || named.includes(known)) return ok(known ?? first);
-      if (told.size !== told.add(JSON.stringify([upstream, known, first])).size)
+      if (told.size !== told.add(JSON.stringify([upstream, known])).size)
         log("upstream-quarantined", { upstream, known, found: first });
       return refuse("UPSTREAM_ISSUER_CHANGED", { upstream, known, found: [...named] });
     },

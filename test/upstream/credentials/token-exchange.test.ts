@@ -102,12 +102,14 @@ describe("token exchange", () => {
     ["another client of the same person", { clientId: "bot" }],
     ["the same subject of another tenant", { tenant: "other" }],
     ["a token of fewer scopes", { scopes: ["read"] }],
+    ["a token of fewer groups", { groups: [] }],
   ])("is another for %s", async (_name, other) => {
     const { server, ask } = await bench();
-    await ask(accountOf({ scopes: ["read", "write"] }));
-    await ask(accountOf({ scopes: ["write", "read"], token: "renewed" }));
+    const groups = ["corp:admins", "corp:staff"];
+    await ask(accountOf({ groups, scopes: ["read", "write"] }));
+    await ask(accountOf({ groups: [...groups].reverse(), scopes: ["write", "read"], token: "renewed" }));
     expect(exchanges(server)).toHaveLength(1);
-    await ask(accountOf({ scopes: ["read", "write"], ...other }));
+    await ask(accountOf({ groups, scopes: ["read", "write"], ...other }));
     expect(exchanges(server)).toHaveLength(2);
   });
 

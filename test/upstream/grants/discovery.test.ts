@@ -179,6 +179,18 @@ describe("the resource that is named", () => {
 });
 
 describe("an authorization server that changes", () => {
+  it("is told once, whatever else the upstream names with every question", async () => {
+    const at = await provider();
+    const bench = benchFor(at.url);
+    valueOf(await connect(bench));
+    for (let index = 0; index < 3; index += 1) {
+      at.ways = { resourceChanges: { authorization_servers: [`https://evil-${index}.example`] } };
+      bench.clock.now += bench.options.limits.upstreamAuthorizationAgeMsMax;
+      expect(await connect(bench)).toMatchObject({ refusal: { code: "UPSTREAM_ISSUER_CHANGED" } });
+    }
+    expect(bench.logged.filter(({ event }) => event === "upstream-quarantined")).toHaveLength(1);
+  });
+
   it("quarantines the upstream and names both, until configuration names the new one", async () => {
     const at = await provider();
     const bench = benchFor(at.url);

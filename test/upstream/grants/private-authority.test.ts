@@ -1,0 +1,53 @@
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { startAuthority, type Authority } from "../../setup/authority.ts";
+import { asAda, benchFor, outcome, redirectUri } from "./bench.ts";
+
+let authority: Authority;
+let server: Server;
+let origin: string;
+
+/** An upstream and its authorization server in one, under a certificate of a private authority. */
+beforeEach(async () => {
+  authority = await startAuthority();
+  server = createServer(await authority.issue("upstream"), (request, response) => {
+    const path = request.url ?? "";
+    const document = path.startsWith("/.well-known/oauth-protected-resource")
+      ? { resource: `${origin}/mcp`, authorization_servers: [origin] }
+      : path === "/.well-known/oauth-authorization-server"
+        ? {
+            issuer: origin,
+            authorization_endpoint: `${origin}/authorize`,
+            token_endpoint: `${origin}/token`,
+            response_types_supported: ["code"],
+            code_challenge_methods_supported: ["S256"],
+          }
+        : undefined;
+    response.writeHead(document === undefined ? 401 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(document ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await authority.remove();
+});
+
+async function begun(ca: string | undefined): Promise<unknown> {
+  const upstream = { ca, issuer: origin, client: { id: "gateway", secret: undefined } };
+  const { grants } = benchFor(`${origin}/mcp`, { upstream });
+  const result = await grants.pages.begin({ ...asAda, upstream: "up", redirectUri });
+  return result.ok ? new URL(result.value.url).origin : outcome(result);
+}
+
+it("an upstream's private authority vouches for its authorization server too, and nobody else's", async () => {
+  expect(await begun(authority.ca)).toBe(origin);
+  const other = await startAuthority();
+  const refused = [await begun(undefined), await begun(other.ca)];
+  await other.remove();
+  for (const outcomeOf of refused) expect(outcomeOf).toMatch(/^UPSTREAM_/);
+});
