@@ -43,7 +43,8 @@ const who = {
   subject: "ada",
   clientId: "editor",
 } as const;
-const principal: Principal = {
+/** The person on whose account the server is called. */
+export const principal: Principal = {
   ...who,
   issuerAlias: "company",
   groups: [],

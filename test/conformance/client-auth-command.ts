@@ -1,4 +1,5 @@
 import { asValues } from "./fixture-item.ts";
+import { driveAsserted, isAsserted } from "./client-auth-asserted.ts";
 import { driveAsItself, isAsItself } from "./client-auth-itself.ts";
 import { driveSignIn } from "./client-auth-drives.ts";
 import { openAccount } from "./client-auth-account.ts";
@@ -11,8 +12,8 @@ const scenarioTimeoutMs = 25_000;
  * The command that the suite runs for each scenario about sign-in: `client-auth-command.ts URL`, the URL being that of
  * the protected server it plays. The gateway's engine for users' own grants finds the authorization server,
  * registers, sends the person there and gets the token, with which the server is then called; where the gateway signs
- * in as itself, a whole gateway does. Prints the mark of a scenario that came to the end it should, which the suite
- * does not record.
+ * in as itself, a whole gateway does; where the company's provider vouches for the person, the gateway's upstream side.
+ * Prints the mark of a scenario that came to the end it should, which the suite does not record.
  */
 async function main([serverUrl]: readonly string[]): Promise<void> {
   if (serverUrl === undefined) throw new Error("Needs a URL");
@@ -20,7 +21,8 @@ async function main([serverUrl]: readonly string[]): Promise<void> {
   const era = eraOf(process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"] ?? "");
   const context = asValues(JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}"));
   const where = { serverUrl, era, context };
-  if (isAsItself(scenario)) await driveAsItself(where);
+  if (isAsItself(scenario)) await driveAsItself(scenario, where);
+  else if (isAsserted(scenario)) await driveAsserted(where);
   else await driveSignIn(scenario, (settings) => openAccount(where, settings));
   process.stdout.write(`${drivenMark}\n`);
 }

@@ -75,6 +75,26 @@ describe("a run of client scenarios", () => {
     ]);
   });
 
+  it("counts apart what no revision requires, and is not good when some of that fails", () => {
+    const extension = (succeeds: boolean): Scenario => ({
+      ...(succeeds ? passing("auth/extension") : { ...failing, name: "auth/extension" }),
+      required: false,
+    });
+    const wanted = [...both, { name: "auth/extension", required: false }];
+    const run = (succeeds: boolean): ReturnType<typeof clientVerdictOn> => {
+      const scenarios = [passing("initialize"), passing("sse-retry"), extension(succeeds)];
+      return clientVerdictOn("modern", scenarios, { terms: none, requirements: wanted });
+    };
+    expect([run(true).good, clientLastLine(run(true))]).toEqual([
+      true,
+      "conformance client: 2026-07-28 2/2, not required 1/1",
+    ]);
+    expect([run(false).good, clientLastLine(run(false))]).toEqual([
+      false,
+      "conformance client: 2026-07-28 2/2, not required 0/1",
+    ]);
+  });
+
   it("is not good when a scenario fails that is not excepted", () => {
     const scenarios = [passing("initialize"), failing];
     expect(clientVerdictOn("legacy", scenarios, { terms: none, requirements: both })).toMatchObject({ good: false });

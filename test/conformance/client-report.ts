@@ -48,13 +48,25 @@ interface ClientRun {
   readonly alone?: readonly Scenario[];
 }
 
-/** Judges as `verdictOn` does. An entry of what is not run counts against the run where the suite has no such scenario. */
+/** The verdict on a client, for which what the revision does not require of clients is counted apart. */
+export interface ClientJudged extends Judged {
+  /** Extensions, and what came after the revision, as far as they were run. */
+  readonly besides: { readonly passed: number; readonly run: number };
+}
+
+/**
+ * Judges as `verdictOn` does. What is run though no revision requires it, since the document does not name it as not
+ * run, has to pass as well. An entry of what is not run counts against the run where the suite has no such scenario.
+ */
 export function clientVerdictOn(
   era: Era,
   scenarios: readonly Scenario[],
   { terms, requirements, alone }: ClientRun,
-): Judged {
-  const judged = verdictOn({ client: era, server: era }, scenarios, { alone, excepted: terms.excepted });
+): ClientJudged {
+  const cell = { client: era, server: era };
+  const judged = verdictOn(cell, scenarios, { alone, excepted: terms.excepted });
+  const more = scenarios.filter(({ required }) => !required).map((scenario) => ({ ...scenario, required: true }));
+  const { passed, required: run } = verdictOn(cell, more, { alone });
   const unknown = [...terms.notRun.keys()].filter((name) => !requirements.some((each) => each.name === name));
   const named = requirements.filter(({ name, required }) => required && terms.notRun.has(name));
   return {
@@ -64,7 +76,8 @@ export function clientVerdictOn(
       ...unknown.map((name) => `  FAIL ${name} is named as not run, and there is no such scenario`),
       ...(named.length > 0 ? [`  ${named.length} required ones not run, named in docs/compatibility.md`] : []),
     ],
-    good: judged.good && unknown.length === 0,
+    good: judged.good && unknown.length === 0 && passed === run,
+    besides: { passed, run },
   };
 }
 
@@ -72,7 +85,8 @@ export function clientTitle({ cell }: Judged): string {
   return `client ${revisionOf[cell.client]}`;
 }
 
-/** N of M, M being what was run of what the revision requires of clients. */
-export function clientLastLine({ cell, passed, required }: Judged): string {
-  return `conformance client: ${revisionOf[cell.client]} ${passed}/${required}`;
+/** N of M, M being what was run of what the revision requires of clients; then the same of what it does not require. */
+export function clientLastLine({ cell, passed, required, besides }: ClientJudged): string {
+  const line = `conformance client: ${revisionOf[cell.client]} ${passed}/${required}`;
+  return besides.run === 0 ? line : `${line}, not required ${besides.passed}/${besides.run}`;
 }

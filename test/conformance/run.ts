@@ -9,6 +9,7 @@ import {
   readClientTerms,
   termsOf,
   toRun,
+  type ClientJudged,
   type ClientTermsByRevision,
 } from "./client-report.ts";
 import { listItems, readExceptions } from "./exceptions.ts";
@@ -27,7 +28,7 @@ const startFixture = { legacy: startLegacyFixture, modern: startModernFixture } 
 /**
  * `npm run conformance`: every client era against every server era, through the gateway, the suite as a
  * server of either era behind it, and the built-in authorization server. Ends with 0 when all required scenarios pass where the eras match, and
- * elsewhere pass or stand in the compatibility document with their reason. `--direct legacy|modern` runs
+ * elsewhere pass or stand in the compatibility document with their reason; as a client, all that is run has to pass. `--direct legacy|modern` runs
  * against the fixture alone, no gateway between; `--client` runs what concerns the upstream side alone, and
  * `--authorization` what concerns the authorization server.
  */
@@ -79,8 +80,8 @@ async function judgeGateway(document: string): Promise<readonly Judged[]> {
 }
 
 /** The suite plays a server of each era, before which the gateway is a client. */
-async function judgeUpstreamSide(terms: ClientTermsByRevision): Promise<readonly Judged[]> {
-  const judged: Judged[] = [];
+async function judgeUpstreamSide(terms: ClientTermsByRevision): Promise<readonly ClientJudged[]> {
+  const judged: ClientJudged[] = [];
   for (const era of eras) {
     const own = termsOf(terms, era);
     const requirements = requirementsOn("client", revisionOf[era]);
