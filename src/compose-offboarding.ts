@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { deniedSubjectKey } from "./auth/deny-list.ts";
 import { createHeadlessTokens } from "./auth/headless-tokens.ts";
 import { headlessIssuer } from "./auth/verify-headless.ts";
+import { endSignIns } from "./authserver/ended-sign-ins.ts";
 import { personKey } from "./authserver/person-key.ts";
 import type { Offboarding } from "./cli/offboard.ts";
 import { openCourier } from "./compose-crossing.ts";
@@ -35,9 +36,7 @@ export async function openOffboarding(config: Config): Promise<Offboarding> {
     endSessions: (who) => endSessions(sessions, who, limits.offboardingWaitMs),
     endGrants: async (who) => (await grants?.pages.revokeAll(who)) ?? { ended: 0, revokedAtProvider: 0 },
     revokeTokens: (who) => revokeTokens(config, store, who),
-    forgetSignIn: async ({ issuer, subject }) => {
-      if (issuer === config.publicUrl) await store.delete(personKey(subject));
-    },
+    forgetSignIn: (who) => forgetSignIn(config, store, who),
     close: async () => {
       await courier.close();
       await store.close();
@@ -62,6 +61,14 @@ async function endSessions(sessions: Sessions, who: Subject, waitMs: number): Pr
     left = given(await sessions.principalsOf(who));
   }
   for (const key of left) given(await sessions.endAll({ tenant: who.tenant, key }));
+}
+
+/** At the built-in authorization server, whose sign-ins would come back with their person. */
+async function forgetSignIn({ auth, publicUrl }: Config, store: Store, { issuer, subject }: Subject): Promise<void> {
+  if (issuer !== publicUrl || auth.kind === "none" || auth.builtIn === undefined) return;
+  const { refreshTokenSeconds } = auth.builtIn;
+  await endSignIns(store, subject, { now: Date.now(), refreshTokenSeconds });
+  await store.delete(personKey(subject));
 }
 
 /** Headless tokens of one service, whose name is their subject. */

@@ -45,6 +45,7 @@ import { announcing, openConnections } from "./compose-connections.ts";
 import { openClientStreams } from "./compose-streams.ts";
 import { openLinks } from "./compose-links.ts";
 import { openTasks } from "./compose-tasks.ts";
+import { hearTokenChanges } from "./compose-tokens-told.ts";
 import { info, openUpstreams } from "./compose-upstreams.ts";
 import { openCourier, openSealing, openUnderWay, sessionsOfDenied, type OpenUnderWay } from "./compose-crossing.ts";
 import type { ClosableCourier } from "./store/courier-local.ts";
@@ -96,6 +97,7 @@ export async function startGateway(
   const end = sessionsOfDenied({ ...gateway, log });
   rooms.signIn.whenSubjectDenied(end);
   hearOffboarding({ ...gateway, end, log });
+  hearTokenChanges(gateway);
   const publicServer = createPublicServer({
     gateway,
     servers,

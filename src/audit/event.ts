@@ -104,6 +104,8 @@ export interface AuditEvent {
   readonly strangers?: { readonly addressPrefix: string; readonly count: number };
   /** For `administration`: whom a command let in no more, or again. */
   readonly access?: { readonly did: "denied" | "admitted"; readonly issuer: string; readonly subject: string };
+  /** For `administration`: a command made or revoked the headless token of this id. */
+  readonly token?: { readonly did: "created" | "revoked"; readonly id: string; readonly service: string };
   /** For `administration`: a sink has missed this many events since it last reported. */
   readonly loss?: { readonly sink: string; readonly count: number };
   /** Members left out because the event would have exceeded `auditEventBytesMax`. */

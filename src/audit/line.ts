@@ -74,6 +74,7 @@ const writers: { readonly [Name in keyof Required<UnsealedEvent>]: Write } = {
   shortened: ({ shortened }, _place, style) => present(shortened, style),
   strangers: ({ strangers }, _place, style) => present(strangers, style),
   tenant: ({ tenant }, _place, style) => present(tenant, style),
+  token: ({ token }, _place, style) => present(token, style),
   type: ({ type }, _place, style) => present(type, style),
   upstreamHop: ({ upstreamHop }, _place, { kept }) => (upstreamHop === undefined ? undefined : kept(upstreamHop)),
   upstreamMs: ({ upstreamMs }) => decimal(upstreamMs),

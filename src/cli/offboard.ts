@@ -34,7 +34,7 @@ export interface Offboarding {
   endGrants(who: Subject): Promise<{ readonly ended: number; readonly revokedAtProvider: number }>;
   /** Revokes the headless tokens of a service; none for anybody else. */
   revokeTokens(who: Subject): Promise<number>;
-  /** Forgets what the company's provider said of them to the built-in authorization server. */
+  /** Ends their sign-ins at the built-in authorization server, and forgets what the company's provider said of them. */
   forgetSignIn(who: Subject): Promise<void>;
   close(): Promise<void>;
 }

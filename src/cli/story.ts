@@ -70,6 +70,7 @@ function details(event: JsonObject): string[] {
     strangersOf(readOwn(event, "strangers")),
     lossOf(readOwn(event, "loss")),
     accessOf(readOwn(event, "access")),
+    tokenOf(readOwn(event, "token")),
     timesOf(event),
     ...findingsOf(readOwn(event, "findings")),
   ];
@@ -174,6 +175,11 @@ function accessOf(access: Json | undefined): string {
   if (!isJsonObject(access)) return "";
   const now = text(access, "did") === "denied" ? "let in no more" : "let in again";
   return `By command ${text(access, "subject")} of ${text(access, "issuer")} is ${now}.`;
+}
+
+function tokenOf(token: Json | undefined): string {
+  if (!isJsonObject(token)) return "";
+  return `By command the headless token ${text(token, "id")} of service ${text(token, "service")} was ${text(token, "did")}.`;
 }
 
 function timesOf(event: JsonObject): string {

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { createRef } from "../audit/ref.ts";
 import { createHeadlessTokens, type HeadlessTokens, type ListedToken } from "../auth/headless-tokens.ts";
 import type { HeadlessRecords } from "../auth/port.ts";
 import type { Config } from "../config/types.ts";
+import type { TokenChange } from "../gateway/crossing-token.ts";
 import type { ItemIdentity, ItemKind } from "../model/item.ts";
 import { StoreUnavailable } from "../model/records.ts";
 import { reportFaults } from "./check.ts";
@@ -26,8 +28,12 @@ export interface TokenWish {
 /** Opens the store that a configuration names; closed once the command is done. */
 export type OpenRecords = (config: Config) => Promise<{
   readonly records: HeadlessRecords;
+  /** Has every running replica leave an event. Rejects with `StoreUnavailable`. */
+  readonly tell: (change: TokenChange) => Promise<void>;
   readonly close: () => Promise<void>;
 }>;
+
+const newRef = createRef(randomBytes);
 
 const dayMs = 86_400_000;
 
@@ -49,11 +55,11 @@ export async function token(
   const { config } = read.loaded;
   if (config.auth.kind === "none" || config.auth.headless === undefined)
     return no("auth.headless is not configured", output);
-  const { records, close } = await open(config);
+  const { records, tell, close } = await open(config);
   const { tenant } = config.auth.headless;
   const tokens = createHeadlessTokens({ records, tenant, now: Date.now, randomBytes, limits: config.limits });
   try {
-    return await carryOut(order, { tokens, config, output });
+    return await carryOut(order, { tokens, tenant, tell, config, output });
   } catch (error) {
     if (error instanceof StoreUnavailable) return no("the store does not answer", output);
     throw error;
@@ -64,6 +70,8 @@ export async function token(
 
 interface Means {
   readonly tokens: HeadlessTokens;
+  readonly tenant: string;
+  readonly tell: (change: TokenChange) => Promise<void>;
   readonly config: Config;
   readonly output: Output;
 }
@@ -76,13 +84,20 @@ async function carryOut(order: TokenOrder, means: Means): Promise<ExitCode> {
       for (const one of await means.tokens.list()) means.output.out(shown(lineOf(one)));
       return 0;
     case "revoke":
-      if (!(await means.tokens.revoke(order.id))) return no(`no token has the id ${order.id}`, means.output);
-      means.output.err(shown(`Revoked ${order.id}.`));
-      return 0;
+      return revoke(order.id, means);
   }
 }
 
-async function create(wish: TokenWish, { tokens, config, output }: Means): Promise<ExitCode> {
+async function revoke(id: string, { tokens, tenant, tell, output }: Means): Promise<ExitCode> {
+  const service = (await tokens.list()).find((one) => one.id === id)?.subject ?? "";
+  if (!(await tokens.revoke(id))) return no(`no token has the id ${id}`, output);
+  const ref = newRef();
+  await tell({ did: "revoked", tenant, id, service, ref });
+  output.err(shown(`Revoked ${id}; running replicas leave events with the reference ${ref}.`));
+  return 0;
+}
+
+async function create(wish: TokenWish, { tokens, tenant, tell, config, output }: Means): Promise<ExitCode> {
   const fault = faultOf(wish, config);
   if (fault !== undefined) return no(fault, output);
   const made = await tokens.create({
@@ -92,7 +107,12 @@ async function create(wish: TokenWish, { tokens, config, output }: Means): Promi
     scopes: wish.scopes,
     lifeMs: wish.days * dayMs,
   });
-  output.err(shown(`Token ${made.id} of service ${wish.service}, until ${new Date(made.expiresAt).toISOString()}.`));
+  const ref = newRef();
+  // Before the token is shown: one that left no evidence is of use to nobody.
+  await tell({ did: "created", tenant, id: made.id, service: wish.service, ref });
+  output.err(
+    shown(`Token ${made.id} of service ${wish.service}, until ${new Date(made.expiresAt).toISOString()} (${ref}).`),
+  );
   output.err("It is shown this once and kept nowhere:");
   output.out(made.token);
   return 0;

@@ -40,6 +40,7 @@ const whole: Required<Omit<AuditEvent, "hash">> = {
   strangers: { addressPrefix: "192.0.2.0/24", count: 3 },
   loss: { count: 1, sink: "file" },
   access: { did: "denied", issuer: "https://login.example.com", subject: "ada" },
+  token: { did: "revoked", id: "1f2e", service: "nightly" },
   shortened: ["read"],
 };
 

@@ -35,7 +35,10 @@ describe("the command line", () => {
     ],
     [
       "offboard ada --issuer corp --days soon -c a.yaml",
-      { command: "offboard", order: { config: "a.yaml", subject: "ada", issuer: "corp", tenant: undefined, days: NaN } },
+      {
+        command: "offboard",
+        order: { config: "a.yaml", subject: "ada", issuer: "corp", tenant: undefined, days: NaN },
+      },
     ],
     [
       "readmit ada --issuer corp -c a.yaml",

@@ -119,6 +119,11 @@ describe("sallyport why", () => {
       "By command ada of https://login.example.com is let in again.",
     ],
     [
+      "what a command did to a headless token",
+      { type: "administration", token: { did: "revoked", id: "1f2e", service: "nightly" } },
+      "By command the headless token 1f2e of service nightly was revoked.",
+    ],
+    [
       "strangers",
       { type: "strangers", strangers: { addressPrefix: "192.0.2.0/24", count: 7 } },
       "7 such requests from 192.0.2.0/24 within a minute.",

@@ -9,7 +9,7 @@ import { startRedis } from "../setup/redis.ts";
 import type { RedisUnderTest } from "../setup/redis.ts";
 import { startScriptedUpstream } from "../upstream/scripted-upstream.ts";
 import type { ScriptedUpstream } from "../upstream/scripted-upstream.ts";
-import { startGatewayUnderTest, startIssuer, trusted } from "./gateway-under-test.ts";
+import { startGatewayUnderTest, startIssuer, trusted, until } from "./gateway-under-test.ts";
 import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
 import { legacyCall, modernCall, openSession, refusalIn } from "./wire-client.ts";
 
@@ -65,6 +65,21 @@ describe("offboarding", () => {
     const after = await start(Number(new URL(before.publicUrl).port));
     const answer = await legacyCall({ ...caller, gateway: after }, "tools/list");
     expect([answer.status, refusalIn(answer).code]).toEqual([404, "SESSION_UNKNOWN"]);
+  });
+
+  it("every replica leaves an event of a token that a command makes or revokes, under the reference it prints", async () => {
+    const gateway = await start();
+    const { said } = await run(gateway, "token create --service nightly --server alpha --item tool:alpha/echo");
+    const [, id = "", ref = ""] = /Token (\S+) of .*\((\S+)\)\.$/.exec(said[0] ?? "") ?? [];
+    const { said: revoked } = await run(gateway, `token revoke ${id}`);
+    const other = /reference (\S+)\.$/.exec(revoked[0] ?? "")?.[1] ?? "";
+    const events = (): unknown[] => gateway.audit().filter(({ token: of }) => of?.id === id);
+    await until(() => events().length === 2);
+    expect(events()).toMatchObject([
+      { type: "administration", ref, tenant: "default", token: { did: "created", id, service: "nightly" } },
+      { type: "administration", ref: other, tenant: "default", token: { did: "revoked", id, service: "nightly" } },
+    ]);
+    expect(gateway.auditText()).not.toContain(said[2]);
   });
 
   it("revokes the headless tokens of a service, and of no other", async () => {

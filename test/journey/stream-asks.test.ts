@@ -237,8 +237,18 @@ describe("what a legacy upstream asks on the GET stream in the middle of a sessi
   });
 
   const unheard: readonly (readonly [string, (wire: Wire) => void])[] = [
-    ["offers no stream", (wire) => { wire.respond(405, undefined, ""); }],
-    ["cannot open one now", (wire) => { wire.respond(503, undefined, ""); }],
+    [
+      "offers no stream",
+      (wire) => {
+        wire.respond(405, undefined, "");
+      },
+    ],
+    [
+      "cannot open one now",
+      (wire) => {
+        wire.respond(503, undefined, "");
+      },
+    ],
     ["is silent to whoever would open one", () => undefined],
   ];
   it.each(unheard)("is not waited for when the upstream %s: the call is answered", async (_, refuse) => {

@@ -80,7 +80,9 @@ function readHeld(text: string): HeldState | undefined {
   if (!head.ok || asked === undefined) return undefined;
   const responses = readOwn(head.value, "responses");
   const connects =
-    readOwn(head.value, "connects") === true ? { responses: isJsonObject(responses) ? responses : undefined } : undefined;
+    readOwn(head.value, "connects") === true
+      ? { responses: isJsonObject(responses) ? responses : undefined }
+      : undefined;
   return { asked, connects, state: readOwn(head.value, "stateless") === true ? undefined : text.slice(end + 1) };
 }
 
