@@ -2,6 +2,7 @@ import { html } from "../web/html.ts";
 import type { Html } from "../web/html.ts";
 import { renderPage } from "../web/page.ts";
 import type { Page } from "../web/page.ts";
+import { passwordFields, problemNote } from "../web/password-fields.ts";
 import type { RedirectTarget } from "./redirects.ts";
 
 /** What every form of ours carries. */
@@ -29,28 +30,15 @@ export interface ConsentForm extends FormContext {
 }
 
 export function signInPage(form: SignInForm): Page {
-  const problem = form.problem === undefined ? html`` : html`<p class="problem" role="alert">${form.problem}</p>`;
   return render(
     "Sign in",
     form.target,
     html` <h1>Sign in</h1>
       <p>to continue to <strong>${form.clientName}</strong></p>
-      ${problem}
+      ${problemNote(form.problem)}
       <form method="post" action="${form.action}">
         <input type="hidden" name="token" value="${form.token}" />
-        <label for="username">User name</label>
-        <input
-          id="username"
-          name="username"
-          value="${form.username}"
-          autocomplete="username"
-          autocapitalize="none"
-          spellcheck="false"
-          required
-          autofocus
-        />
-        <label for="password">Password</label>
-        <input id="password" name="password" type="password" autocomplete="current-password" required />
+        ${passwordFields(form.username)}
         <div class="choices">
           <button name="action" value="go">Sign in</button>
           <button name="action" value="cancel" class="quiet" formnovalidate>Cancel</button>

@@ -2,6 +2,7 @@ import { html } from "../web/html.ts";
 import type { Html } from "../web/html.ts";
 import { renderPage } from "../web/page.ts";
 import type { Page } from "../web/page.ts";
+import { passwordFields, problemNote } from "../web/password-fields.ts";
 import { howTo } from "./how-to.ts";
 import { paths, upstreamPath } from "./paths.ts";
 import type { GrantDescription, Reach, SignedIn, SignInWay } from "./port.ts";
@@ -18,29 +19,16 @@ export interface SignInView {
 }
 
 export function signInPage(view: SignInView): Page {
-  const problem = view.problem === undefined ? html`` : html`<p class="problem" role="alert">${view.problem}</p>`;
   const content = html`<h1>Sign in</h1>
     <p>to see and change what this gateway may do for you</p>
-    ${problem} ${view.ways.map((way) => (way.kind === "password" ? passwordForm(way, view) : providerLink(way, view)))}`;
+    ${problemNote(view.problem)}
+    ${view.ways.map((way) => (way.kind === "password" ? passwordForm(way, view) : providerLink(way, view)))}`;
   return renderPage({ title: "Sign in", content, formAction: ownForms });
 }
 
 function passwordForm(way: SignInWay, view: SignInView): Html {
   return html`<form method="post" action="${paths.signIn}">
-    ${hidden({ token: view.token, way: way.id, target: view.target })}
-    <label for="username">User name</label>
-    <input
-      id="username"
-      name="username"
-      value="${view.username}"
-      autocomplete="username"
-      autocapitalize="none"
-      spellcheck="false"
-      required
-      autofocus
-    />
-    <label for="password">Password</label>
-    <input id="password" name="password" type="password" autocomplete="current-password" required />
+    ${hidden({ token: view.token, way: way.id, target: view.target })} ${passwordFields(view.username)}
     <div class="choices"><button>Sign in</button></div>
   </form>`;
 }

@@ -51,8 +51,8 @@ export function declaredTo(view: View): JsonObject {
 }
 
 /**
- * An upstream that cannot be read, or not before it is connected, may have anything, so its absence hides no kind of item. Lists are read again as
- * they age, so of each list a client is told of changes, whatever its upstreams declare.
+ * An upstream that cannot be read, or not before it is connected, may have anything, so its absence hides no kind of
+ * item. Lists are read again as they age, so of each list a client is told of changes, whatever its upstreams declare.
  */
 function capabilitiesOf(table: ServerTable, seen: readonly Snapshot[]): JsonObject {
   const kinds = ["tools", "prompts", "resources", "completions", "logging"];

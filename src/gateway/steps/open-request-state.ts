@@ -12,8 +12,9 @@ import type { Gateway } from "../gateway.ts";
 
 /**
  * Sets `input`: what a modern client brings when it calls again because it was asked for input (2026-07-28, MRTR), or
- * gives a task; what it was asked by the gateway itself goes no further, and sets `connecting`. The call was judged like any other before; its answers are judged here, asked for or not. Stands last
- * before the record of the intent, so that a state that works once is not used up by a call that is refused.
+ * gives a task; what it was asked by the gateway itself goes no further, and sets `connecting`. The call was judged
+ * like any other before; its answers are judged here, asked for or not. Stands last before the record of the intent, so
+ * that a state that works once is not used up by a call that is refused.
  */
 export function openRequestState(x: Exchange, g: Gateway): Refusal | undefined | Promise<Refusal | undefined> {
   const entry = x.target?.entry;
