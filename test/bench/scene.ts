@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { MockIssuer, Signer } from "../auth/mock-issuer.ts";
 import { mockIssuer, sign, signer } from "../auth/mock-issuer.ts";
 import type { Request } from "./load.ts";
 import { calledTool } from "./tools.ts";
+import { freePort } from "../setup/free-port.ts";
 
 export interface Identity {
   readonly issuer: MockIssuer;
@@ -102,14 +101,6 @@ function rulesOf(count: number): Record<string, unknown>[] {
     ...(at % 4 === 0 ? { when: `has(args.amount) && args.amount > ${at}` } : {}),
   }));
   return [...concerned, ...others];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const meta = {

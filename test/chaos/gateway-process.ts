@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, trusted } from "../journey/gateway-under-test.ts";
+import { trusted } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { IssuerUnderTest } from "../journey/gateway-under-test.ts";
 
 /** The gateway as operators run it: a process of its own. */

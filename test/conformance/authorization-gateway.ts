@@ -1,5 +1,4 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -7,6 +6,7 @@ import { startGateway } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { runAuthorizationSuite } from "./suite-authorization.ts";
 import type { Scenario } from "./suite.ts";
+import { freePort } from "../setup/free-port.ts";
 
 const password = "a password for one run";
 
@@ -54,12 +54,4 @@ function configOf(port: number, operations: number, redirectUri: string): object
     audit: { mode: "required", sinks: [{ file: { path: "./audit.jsonl" } }] },
     store: { memory: true },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { startGateway } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Fixture } from "./fixture-http.ts";
+import { freePort } from "../setup/free-port.ts";
 
 /** What of the gateway differs from scenario to scenario. */
 export interface GatewaySetting {
@@ -68,12 +68,3 @@ const everybody = {
   policy: "everybody",
   rules: [{ id: "everything", effect: "allow", who: { anyone: true }, what: { anything: true } }],
 };
-
-/** A port that was free a moment ago; the gateway's public URL has to name it before it listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

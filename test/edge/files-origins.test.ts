@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import { send, type Received } from "../journey/http-client.ts";
 import { refusalIn } from "../journey/wire-client.ts";
 import { startFilesBench, type FilesBench } from "./files-bench.ts";

@@ -1,6 +1,7 @@
 import { connect, createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort, startGatewayUnderTest, startIssuer, until } from "../journey/gateway-under-test.ts";
+import { startGatewayUnderTest, startIssuer, until } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { GatewayOptions, GatewayUnderTest } from "../journey/gateway-under-test.ts";
 import type { Loose, Received } from "../journey/http-client.ts";
 import { errorCodeIn, legacyCall, modernCall, openSession, refusalIn } from "../journey/wire-client.ts";

@@ -6,7 +6,8 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { freePort, startGatewayUnderTest, until } from "../journey/gateway-under-test.ts";
+import { startGatewayUnderTest, until } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { GatewayUnderTest } from "../journey/gateway-under-test.ts";
 import { startListeningUpstream, tool } from "../journey/listening-bench.ts";
 import type { ListeningUpstream } from "../journey/listening-bench.ts";

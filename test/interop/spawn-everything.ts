@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 
 export interface Everything {
   readonly url: string;

@@ -5,7 +5,8 @@ import { everyFeature, openCall, openSessionWith, respond } from "./asked-client
 import type { AskedCaller } from "./asked-client.ts";
 import { form, startLegacyAsking, startModernAsking } from "./asking-upstream.ts";
 import type { AskingUpstream } from "./asking-upstream.ts";
-import { freePort, startGatewayUnderTest, startIssuer } from "./gateway-under-test.ts";
+import { startGatewayUnderTest, startIssuer } from "./gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
 import type { Loose } from "./http-client.ts";
 import { modernHeaders, modernMeta, post } from "./wire-client.ts";

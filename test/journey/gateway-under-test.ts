@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JWTPayload } from "jose";
@@ -12,6 +10,7 @@ import type { RunningGateway } from "../../src/compose.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { mockIssuer, sign, signer } from "../auth/mock-issuer.ts";
 import type { MockIssuer, Signer } from "../auth/mock-issuer.ts";
+import { freePort } from "../setup/free-port.ts";
 
 /** An external authorization server on loopback that signs whatever claims it is told to. */
 export interface IssuerUnderTest {
@@ -73,14 +72,6 @@ export interface GatewayUnderTest {
   /** Stops it, once, and keeps its evidence readable until `remove`. */
   stop(): Promise<void>;
   remove(): Promise<void>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const allowEverything = [{ id: "all", effect: "allow", who: { anyone: true }, what: { anything: true } }];

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRedis } from "../setup/redis.ts";
 import type { RedisUnderTest } from "../setup/redis.ts";
-import { freePort, startGatewayUnderTest, startIssuer } from "./gateway-under-test.ts";
+import { startGatewayUnderTest, startIssuer } from "./gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
 import type { Loose, Received } from "./http-client.ts";
 import { startTaskUpstream, text } from "./task-upstream.ts";

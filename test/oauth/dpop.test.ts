@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { proofMaker } from "../auth/proof-maker.ts";
 import type { ProofMaker } from "../auth/proof-maker.ts";
-import { freePort, startGatewayUnderTest, startIssuer, trusted, until } from "../journey/gateway-under-test.ts";
+import { startGatewayUnderTest, startIssuer, trusted, until } from "../journey/gateway-under-test.ts";
+import { freePort } from "../setup/free-port.ts";
 import type { GatewayUnderTest, IssuerUnderTest } from "../journey/gateway-under-test.ts";
 import { send } from "../journey/http-client.ts";
 import type { Received } from "../journey/http-client.ts";

@@ -1,4 +1,5 @@
-import { freePort, startGatewayUnderTest } from "../../journey/gateway-under-test.ts";
+import { startGatewayUnderTest } from "../../journey/gateway-under-test.ts";
+import { freePort } from "../../setup/free-port.ts";
 import type { GatewayUnderTest } from "../../journey/gateway-under-test.ts";
 import type { Received } from "../../journey/http-client.ts";
 import { modernCall, refusalIn } from "../../journey/wire-client.ts";

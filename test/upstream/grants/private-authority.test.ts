@@ -2,7 +2,10 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { startAuthority, type Authority } from "../../setup/authority.ts";
-import { asAda, benchFor, outcome, redirectUri } from "./bench.ts";
+import { openGrants } from "../../../src/compose-grants.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { createMemoryStore } from "../../../src/store/memory.ts";
+import { asAda, outcome, redirectUri } from "./bench.ts";
 
 let authority: Authority;
 let server: Server;
@@ -37,10 +40,31 @@ afterEach(async () => {
   await authority.remove();
 });
 
+/** As configuration says it: `tls.ca` of the upstream. */
 async function begun(ca: string | undefined): Promise<unknown> {
-  const upstream = { ca, issuer: origin, client: { id: "gateway", secret: undefined } };
-  const { grants } = benchFor(`${origin}/mcp`, { upstream });
-  const result = await grants.pages.begin({ ...asAda, upstream: "up", redirectUri });
+  const text = JSON.stringify({
+    publicUrl: "https://mcp.example.com",
+    auth: {
+      issuers: [{ alias: "corp", issuer: "https://login.example.com" }],
+      browser: { issuer: "corp", clientId: "gw", clientSecret: "${env:SECRET}" },
+    },
+    upstreams: {
+      up: {
+        url: `${origin}/mcp`,
+        addresses: "loopback",
+        credential: { type: "user", issuer: origin, clientId: "gateway" },
+        ...(ca === undefined ? {} : { tls: { ca: "${env:CA}" } }),
+      },
+    },
+    servers: { s: { upstreams: { up: {} } } },
+    policies: "./policies",
+  });
+  const env = (name: string): string | undefined => (name === "CA" ? ca : "a secret of some length");
+  const loaded = loadConfig({ text, path: "/etc/sallyport/sallyport.yaml", env, readFile: () => "" });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+  const store = createMemoryStore({ now: Date.now });
+  const grants = openGrants({ config: loaded.config, store, log: { info: () => undefined } });
+  const result = await grants!.pages.begin({ ...asAda, upstream: "up", redirectUri });
   return result.ok ? new URL(result.value.url).origin : outcome(result);
 }
 

@@ -16,6 +16,12 @@ async function expired(ways: ProviderWays = {}): Promise<{ bench: Bench; at: Pro
   return { bench, at, old };
 }
 
+/** A token endpoint that gives no refresh token. */
+const withoutRefresh = (
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+): { status: number; body: Record<string, unknown> } => ({ status, body: { ...body, refresh_token: undefined } });
+
 describe("a token that expires", () => {
   it("is renewed shortly before, by the leeway, and not earlier", async () => {
     const { bench, at, old } = await expired();
@@ -66,14 +72,7 @@ describe("a token that expires", () => {
   });
 
   it("without a refresh token serves to its end, and then the person connects again", async () => {
-    const shape = (
-      status: number,
-      body: Readonly<Record<string, unknown>>,
-    ): { status: number; body: Record<string, unknown> } => ({
-      status,
-      body: { ...body, refresh_token: undefined },
-    });
-    const { bench, old } = await expired({ shape });
+    const { bench, old } = await expired({ shape: withoutRefresh });
     expect(await tokenOf(bench)).toBe("UPSTREAM_CONNECTION_REQUIRED expired");
     bench.clock.now -= 1;
     expect(await tokenOf(bench)).toBe(old);
@@ -265,14 +264,7 @@ describe("a token that the upstream answers with 401", () => {
   });
 
   it("and cannot be renewed sends the person to connect again, and costs the grant nothing", async () => {
-    const shape = (
-      status: number,
-      body: Readonly<Record<string, unknown>>,
-    ): { status: number; body: Record<string, unknown> } => ({
-      status,
-      body: { ...body, refresh_token: undefined },
-    });
-    const at = await provider({ shape });
+    const at = await provider({ shape: withoutRefresh });
     const bench = benchFor(at.url);
     valueOf(await connect(bench));
     const used = await tokenOf(bench);
