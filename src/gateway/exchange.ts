@@ -11,6 +11,7 @@ import type { Principal } from "../model/principal.ts";
 import type { Result } from "../model/result.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
 import type { Classified, McpHeaders } from "../protocol/classify.ts";
+import type { Policy } from "../policy/compile.ts";
 import type { Session } from "../session/session-record.ts";
 import type { Hop, OnAccountOf } from "../upstream/port.ts";
 import type { Entry } from "../catalog/table.ts";
@@ -87,6 +88,8 @@ export interface Exchange {
   args: JsonObject | undefined;
   /** The arguments as evidence knows them: keyed digest, its key's id, and their size. Set by whoever records first. */
   argumentsNoted: { readonly digest: string; readonly key: string; readonly bytes: number } | undefined;
+  /** What the exchange is judged by; set by `policyOf` alone. */
+  policy: Policy | undefined;
   decision: Decision | undefined;
   /** The arguments that the decision read, as evidence keeps them. Set by whoever records first. */
   fieldsRead: JsonObject | undefined;
@@ -134,6 +137,7 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     target: undefined,
     args: undefined,
     argumentsNoted: undefined,
+    policy: undefined,
     decision: undefined,
     fieldsRead: undefined,
     input: undefined,

@@ -3,6 +3,7 @@ import { listing } from "../../policy/decide.ts";
 import { capabilitiesFor, declaredFeatures } from "../../protocol/client-features.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { extensionsFor } from "../extensions.ts";
 import { questionAboutFeature } from "../steps/question.ts";
 
@@ -20,7 +21,7 @@ export function declaredCapabilities(x: Exchange, g: Gateway, upstream: string):
   const features = declaredFeatures(own);
   const extensions = extensionsFor(x, own);
   if (features.size === 0) return extensions === undefined ? undefined : { extensions };
-  const policy = g.policy();
+  const policy = policyOf(x, g);
   const now = g.now();
   const may = [...features].filter(
     (feature) => listing(policy, questionAboutFeature(x, { upstream, feature }, now)) === "listed",

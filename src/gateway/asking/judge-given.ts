@@ -9,6 +9,7 @@ import { answeredFeatures, readAnswer } from "../../protocol/asked-answer.ts";
 import { declaredFeatures, methodOfFeature } from "../../protocol/client-features.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { questionAboutFeature } from "../steps/question.ts";
 import { outcomeOf } from "./ask-client.ts";
 import { capabilitiesOf } from "./declared-capabilities.ts";
@@ -94,10 +95,10 @@ function judgeAsAsked(x: Exchange, g: Gateway, { upstream, feature, response }: 
   const answer = readAnswer({ feature }, response);
   if (answer === undefined) return unfit([factOf(upstream, feature, { outcome: "unfit" })]);
   const question = questionAboutFeature(x, { upstream, feature }, g.now());
-  const decision = decide(g.policy(), question);
+  const decision = decide(policyOf(x, g), question);
   if (decision.effect === "allow") return passed({ upstream, feature, response: answer }, decision);
   // Which parameters it depends on was decided when it was asked, and stands in the event of then.
-  if (decision.effect === "deny" && listing(g.policy(), question) === "listed")
+  if (decision.effect === "deny" && listing(policyOf(x, g), question) === "listed")
     return passed({ upstream, feature, response: answer });
   return denied(x, { upstream, feature, decision });
 }
@@ -130,7 +131,7 @@ function judgeAsOneOf(
     .filter((feature) => declared.has(feature))
     .map((feature) => ({
       feature,
-      decision: decide(g.policy(), questionAboutFeature(x, { upstream, feature }, g.now())),
+      decision: decide(policyOf(x, g), questionAboutFeature(x, { upstream, feature }, g.now())),
     }));
   for (const { feature, decision } of decided) {
     const answer = decision.effect === "allow" ? readAnswer({ feature }, response) : undefined;

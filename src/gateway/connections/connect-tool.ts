@@ -6,6 +6,7 @@ import type { Settled } from "../asking/input-rounds.ts";
 import { outcomeOf } from "../asking/judge-input.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { throughConnection } from "./through-connection.ts";
 
 /**
@@ -14,7 +15,7 @@ import { throughConnection } from "./through-connection.ts";
  */
 export function connectDecision(x: Exchange, g: Gateway, { item }: Pick<Entry, "item">): Decision {
   const principal = given(x.principal, "a principal");
-  const may = reaches(g.policy(), { principal, server: x.arrival.server.name, upstream: item.upstream });
+  const may = reaches(policyOf(x, g), { principal, server: x.arrival.server.name, upstream: item.upstream });
   return may ? { effect: "allow", rule: "", read: [] } : { effect: "deny", reason: "no-rule-allows", read: [] };
 }
 

@@ -6,6 +6,7 @@ import { decide } from "../../policy/decide.ts";
 import { digestOf } from "../../protocol/json/canonical.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { admitTransport } from "../steps/admit-transport.ts";
 import { applyLimits } from "../steps/apply-limits.ts";
 import { attachCredential } from "../steps/attach-credential.ts";
@@ -105,7 +106,7 @@ function entryOf(uri: string, upstream: string): Entry {
 /** Decided as a read of the resource that has the file's URL. No session or revision is behind it: it counts as modern. */
 function decideFile(visit: FileVisit, { gateway }: Judging): Refusal | undefined {
   const { x } = visit;
-  const decision: Decision = decide(gateway.policy(), {
+  const decision: Decision = decide(policyOf(x, gateway), {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
     item: given(x.target?.entry, "a file").item,

@@ -4,6 +4,7 @@ import { decide, decideServer } from "../../policy/decide.ts";
 import { connectDecision } from "../connections/connect-tool.ts";
 import { given, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { questionAbout } from "./question.ts";
 import { ownNameOf } from "../own-name.ts";
 
@@ -16,7 +17,7 @@ export function decideExchange(x: Exchange, g: Gateway): Refusal | undefined {
 /** What policy says of an exchange that concerns no item; streams ask again for every message. */
 export function serverDecision(x: Exchange, g: Gateway): Decision {
   const classified = given(x.classified, "a classified message");
-  return decideServer(g.policy(), {
+  return decideServer(policyOf(x, g), {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
     request: {
@@ -32,10 +33,10 @@ export function serverDecision(x: Exchange, g: Gateway): Decision {
 function aboutItem(x: Exchange, g: Gateway, target: Target): Decision {
   const entry = given(target.entry, "a target");
   if (entry.connects) return connectDecision(x, g, entry);
-  const decision = decide(g.policy(), questionAbout(x, entry.item, g.now(), x.args));
+  const decision = decide(policyOf(x, g), questionAbout(x, entry.item, g.now(), x.args));
   if (entry.item.kind !== "template" || decision.effect === "deny") return decision;
   const uri = { upstream: entry.item.upstream, kind: "resource", name: ownNameOf(target.asked, entry) } as const;
-  const onUri = decide(g.policy(), questionAbout(x, uri, g.now(), {}));
+  const onUri = decide(policyOf(x, g), questionAbout(x, uri, g.now(), {}));
   const isSilent = onUri.effect !== "deny" || onUri.reason === "no-rule-allows" || onUri.reason === "outside-token";
   return isSilent ? decision : onUri;
 }

@@ -4,6 +4,7 @@ import { listing } from "../../policy/decide.ts";
 import { resolvedUri } from "../../policy/uri.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import type { LinkOwner } from "../link-book.ts";
 import { questionAbout } from "./question.ts";
 
@@ -46,7 +47,7 @@ function entryAt(x: Exchange, g: Gateway, { upstream, asked }: { upstream: strin
   ].filter((entry) => entry.item.upstream === upstream);
   const seen = own.find((entry) => visible.has(entry));
   if (seen !== undefined) return { ...seen, exposed: seen.item.name };
-  const isListed = listing(g.policy(), questionAbout(x, item, g.now())) === "listed";
+  const isListed = listing(policyOf(x, g), questionAbout(x, item, g.now())) === "listed";
   return own.length === 0 && isListed ? { ...linked, exposed: asked } : undefined;
 }
 

@@ -7,6 +7,7 @@ import { clientMethods, type ClientMethod } from "../../protocol/methods.ts";
 import { listing } from "../../policy/decide.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { belongs, lookUpLink } from "./linked-resource.ts";
 import { questionAbout } from "./question.ts";
 import { catalogUnavailable, viewOf } from "./view-of.ts";
@@ -73,7 +74,7 @@ function lookUpTemplate(x: Exchange, g: Gateway, { asked, named }: { asked: stri
 
 /** Whoever would see an item, were it not withheld, is told why it is. */
 function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal | undefined {
-  const policy = g.policy();
+  const policy = policyOf(x, g);
   const collided = found.find((entry) => x.view?.collided.has(entry) === true);
   if (collided !== undefined) return collision(collided);
   return found.find(

@@ -5,6 +5,7 @@ import { refuse, type Refusal } from "../../model/refusal.ts";
 import { connectDecision } from "../connections/connect-tool.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { readerOf } from "../reader-of.ts";
 import { questionAbout } from "./question.ts";
 
@@ -16,14 +17,14 @@ export function viewOf(x: Exchange, g: Gateway): View | Promise<View> {
 
 function viewOn(table: ServerTable, x: Exchange, g: Gateway): View {
   const principal = given(x.principal, "a principal");
-  const policy = g.policy();
+  const policy = policyOf(x, g);
   const visible = (entry: Entry): boolean => isVisible(x, g, entry);
   return g.views.of({ table, principal, policy: policy.digest, visible });
 }
 
 function isVisible(x: Exchange, g: Gateway, entry: Entry): boolean {
   if (entry.connects) return connectDecision(x, g, entry).effect === "allow";
-  return listing(g.policy(), questionAbout(x, entry.item, g.now())) === "listed";
+  return listing(policyOf(x, g), questionAbout(x, entry.item, g.now())) === "listed";
 }
 
 /** Upstreams of the server whose lists cannot be had now, and why. */

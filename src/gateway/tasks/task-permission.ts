@@ -3,6 +3,7 @@ import type { View } from "../../catalog/views.ts";
 import { decide } from "../../policy/decide.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { policyOf } from "../policy-in-force.ts";
 import { questionAbout } from "../steps/question.ts";
 import type { KeptTask, TaskName } from "./task-book.ts";
 
@@ -15,5 +16,5 @@ export function toolOf(view: View, { upstream, tool }: TaskName): Entry | undefi
 export function mayUse(x: Exchange, g: Gateway, of: { view: View; task: KeptTask }): boolean {
   const entry = toolOf(of.view, of.task.name);
   if (entry === undefined || of.task.expiresAt <= g.now()) return false;
-  return decide(g.policy(), questionAbout(x, entry.item, g.now(), of.task.args)).effect !== "deny";
+  return decide(policyOf(x, g), questionAbout(x, entry.item, g.now(), of.task.args)).effect !== "deny";
 }

@@ -1,0 +1,52 @@
+import type { Json } from "./json.ts";
+
+/**
+ * What policy's `constrain` rules lay upon the use of an item, beside whether it is allowed. All rules that match
+ * apply together and the tightest wins, so that adding one never widens.
+ */
+export interface Obligations {
+  /** Ids of the rules that apply, in the order of their ids. */
+  readonly rules: readonly string[];
+  readonly limits: readonly LimitObligation[];
+  /** Undefined: the gateway's own bound alone. */
+  readonly resultBytesMax: number | undefined;
+  /** Undefined: the upstream's or the item's configured deadline alone. */
+  readonly deadlineMs: number | undefined;
+  /** No record, no forward, also where the gateway's audit mode is best-effort. */
+  readonly auditRequired: boolean;
+  /** JSON pointers of arguments that evidence keeps beside those that the decision read. */
+  readonly replayFields: readonly string[];
+}
+
+/** Whose use is counted together. An empty list is refused when a policy loads. */
+export type LimitScope = "principal" | "client" | "item" | "server";
+
+/** One limit. The rule's id and `at` name its counter, so that two limits never share one. */
+export type LimitObligation = { readonly rule: string; readonly at: number; readonly per: readonly LimitScope[] } & (
+  | {
+      readonly kind: "rate";
+      /** Uses that a window of `perMs` refills. */
+      readonly count: number;
+      readonly perMs: number;
+      /** Size of the token bucket; at least 1. */
+      readonly burst: number;
+    }
+  /** Uses in one day, which begins at midnight UTC. */
+  | { readonly kind: "quota"; readonly count: number }
+  | { readonly kind: "concurrency"; readonly count: number }
+);
+
+/**
+ * What `constrain` rules do to an item's shape for one principal: chosen by who and what alone, as the shape is shown
+ * before any arguments are known.
+ */
+export interface Shaping {
+  /** Ids of the rules that apply, in the order of their ids. */
+  readonly rules: readonly string[];
+  /** Values by the name of the top-level argument: it is not shown, filled in, and refused when sent. */
+  readonly presets: ReadonlyMap<string, Json>;
+  /** What becomes of top-level arguments that the schema does not name. Undefined: what the schema itself says. */
+  readonly unknownArguments: "reject" | "strip" | "pass" | undefined;
+  /** JSON pointers into a structured result whose segments may be `*`; what they name is not delivered. */
+  readonly removeFields: readonly string[];
+}
