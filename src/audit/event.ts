@@ -51,8 +51,10 @@ export interface AuditEvent {
     | "session"
     | "asked"
     | "noticed"
+    | "drifted"
     | "strangers"
-    | "administration";
+    | "administration"
+    | "credential";
   /** Short reference a caller may quote; `sallyport why REF` finds every event that carries it. */
   readonly ref: string;
   /** Empty for what concerns the gateway as a whole: strangers, lost evidence. */
@@ -66,6 +68,8 @@ export interface AuditEvent {
     readonly scopes: readonly string[];
   };
   readonly server?: string;
+  /** The presentation under which the principal sees the server; absent: none applies. */
+  readonly presentation?: string;
   readonly method?: string;
   readonly exposedName?: string;
   readonly item?: {
@@ -77,6 +81,17 @@ export interface AuditEvent {
   readonly client?: { readonly era: "legacy" | "modern"; readonly revision: string };
   readonly upstreamHop?: { readonly era: "legacy" | "modern"; readonly revision: string };
   readonly decision?: Decision;
+  /** Ids of the `constrain` rules that applied, to the use or to the item's shape. */
+  readonly constrained?: readonly string[];
+  /** How policies that are tried out would have decided, where that differs. Of a list: how many items would come and go. */
+  readonly shadow?: {
+    readonly policy: string;
+    readonly change: "gain" | "lose" | "changed";
+    readonly effect?: Decision["effect"];
+    readonly rule?: string;
+    readonly gained?: number;
+    readonly lost?: number;
+  };
   readonly outcome?: Outcome;
   readonly refusal?: { readonly code: RefusalCode; readonly facts: Readonly<Record<string, Fact>> };
   /** Keyed digests (HMAC-SHA-256, hex) with the key's id, and sizes in bytes. */
@@ -90,8 +105,16 @@ export interface AuditEvent {
   readonly findings?: readonly Finding[];
   /** The argument fields that policy read, by JSON pointer. */
   readonly read?: JsonObject;
-  /** For `listed`: how many items were shown, of how many. */
-  readonly listed?: { readonly shown: number; readonly known: number };
+  /**
+   * Which of the principal's claims the rules in force read, and those of them that it holds; one that is too long as
+   * `{ digest }`. Absent where rules read none.
+   */
+  readonly claims?: { readonly named: readonly string[]; readonly held: JsonObject };
+  /**
+   * For `listed`: how many items were shown, of how many; `staleMs`: the age of the oldest list behind them, where that
+   * is older than lists are used without asking again.
+   */
+  readonly listed?: { readonly shown: number; readonly known: number; readonly staleMs?: number };
   /** For `asked`: what an upstream, or the gateway for it, asked of the client behind the event's exchange, and what became of that. */
   readonly asked?: {
     readonly feature: ClientFeature | "unknown";
@@ -100,12 +123,50 @@ export interface AuditEvent {
     /** Present where the gateway itself asked: that its person connects the upstream. */
     readonly by?: "gateway";
   };
+  /**
+   * For `drifted`: an upstream offers something under a definition that the catalog lock does not approve. `item` names
+   * it; of instructions there is no item. Digests are `sha256:` and hex, as in the lock.
+   */
+  readonly drift?: {
+    readonly upstream: string;
+    readonly kind: ItemKind | "instructions";
+    readonly mode: "observe" | "enforce";
+    readonly reason: "changed" | "new" | "removed" | "identity";
+    readonly found: string;
+    readonly approved: readonly string[];
+  };
   /** For `strangers`: refusals before authentication, per code, address prefix and minute. */
   readonly strangers?: { readonly addressPrefix: string; readonly count: number };
   /** For `administration`: whom a command let in no more, or again. */
   readonly access?: { readonly did: "denied" | "admitted"; readonly issuer: string; readonly subject: string };
   /** For `administration`: a command made or revoked the headless token of this id. */
   readonly token?: { readonly did: "created" | "revoked"; readonly id: string; readonly service: string };
+  /**
+   * For `credential`: what became of somebody's grant at an upstream. `server` is the authorization server that gave it,
+   * `clientId` the client of the gateway that was admitted to it.
+   */
+  readonly grant?: {
+    readonly did: "connected" | "opened" | "revoked" | "lost" | "assigned";
+    readonly issuer: string;
+    readonly subject: string;
+    readonly upstream: string;
+    readonly server: string;
+    readonly scopes: readonly string[];
+    readonly clientId?: string;
+    readonly reason?: string;
+  };
+  /** For `administration`: an upstream names other authorization servers than the one that its grants are from. */
+  readonly quarantine?: { readonly upstream: string; readonly known: string; readonly found: readonly string[] };
+  /**
+   * For `administration`: policies and lock were read, and what came of it. `restored`: they were broken at a start, and
+   * what was in force before serves. The event's `digests` are of what is in force after it.
+   */
+  readonly bundle?: {
+    readonly because: "start" | "change" | "signal";
+    readonly did: "replaced" | "refused" | "restored";
+    readonly before?: AuditEvent["digests"];
+    readonly faults: number;
+  };
   /** For `administration`: a sink has missed this many events since it last reported. */
   readonly loss?: { readonly sink: string; readonly count: number };
   /** Members left out because the event would have exceeded `auditEventBytesMax`. */

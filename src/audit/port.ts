@@ -15,11 +15,14 @@ export interface AuditSink {
 export interface Evidence {
   /**
    * Puts one event into the queue of every sink. False when audit is `required` and a required sink is
-   * full or failing: the caller then refuses with AUDIT_UNAVAILABLE.
+   * full or failing: the caller then refuses with AUDIT_UNAVAILABLE. `digests` are of what the event was decided under;
+   * undefined: what is in force now.
    */
-  record(event: AuditDraft): boolean;
+  record(event: AuditDraft, digests?: AuditEvent["digests"]): boolean;
   /** Resolves once everything recorded before is written (used by "no record, no forward"); false as above. */
   settled(): Promise<boolean>;
+  /** The same of every sink, best-effort ones too; false as well where one of them has no room, or there is none. */
+  settledEverywhere(): Promise<boolean>;
   close(): Promise<void>;
 }
 

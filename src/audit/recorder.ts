@@ -84,15 +84,14 @@ class BatchingRecorder implements Recorder {
     this.#required = this.#queues.filter((queue) => queue.required);
   }
 
-  record(draft: AuditDraft): boolean {
+  record(draft: AuditDraft, digests = this.#options.digests()): boolean {
     if (this.#closed) return false;
     const full = this.#required.filter((queue) => queue.depth() + this.#pending.length >= this.#queueMax);
     if (full.length > 0) {
       for (const queue of full) queue.miss();
       return false;
     }
-    const { now, digests } = this.#options;
-    this.#pending.push({ draft, at: now(), digests: digests() });
+    this.#pending.push({ draft, at: this.#options.now(), digests });
     this.#accepted += 1;
     if (this.#pending.length >= this.#batchMax) this.#flush();
     else this.#timer ??= setTimeout(this.#flushNow, this.#flushMs);
@@ -108,6 +107,14 @@ class BatchingRecorder implements Recorder {
       this.#soon = setImmediate(this.#flushNow);
     });
     return this.#group;
+  }
+
+  async settledEverywhere(): Promise<boolean> {
+    this.#flush();
+    // One that is full may have had no room for what was just flushed.
+    if (this.#queues.length === 0 || this.#queues.some((queue) => queue.depth() >= this.#queueMax)) return false;
+    const written = await Promise.all(this.#queues.map((queue) => queue.emptied()));
+    return written.every(Boolean);
   }
 
   /** True once everything accepted so far is written to every required sink. */

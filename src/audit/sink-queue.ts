@@ -26,6 +26,8 @@ export interface SinkQueue {
   miss(): void;
   /** Resolves true once `total` events since the start are written, false as soon as the sink fails. */
   written(total: number): Promise<boolean>;
+  /** The same for all that waits now. */
+  emptied(): Promise<boolean>;
   /** Waits for the queue at most `waitMs`, then closes the sink. What is left counts as lost. */
   close(waitMs: number): Promise<void>;
 }
@@ -89,12 +91,16 @@ class WritingQueue implements SinkQueue {
     return new Promise((settle) => this.#waiters.push({ total, settle }));
   }
 
+  emptied(): Promise<boolean> {
+    return this.written(this.#written + this.#lines.length);
+  }
+
   async close(waitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const waited = new Promise<false>((settle) => {
       timer = setTimeout(settle, waitMs, false);
     });
-    await Promise.race([this.written(this.#written + this.#lines.length), waited]);
+    await Promise.race([this.emptied(), waited]);
     clearTimeout(timer);
     this.#closed = true;
     clearTimeout(this.#retry);

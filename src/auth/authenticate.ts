@@ -44,8 +44,11 @@ export interface AuthenticatorOptions {
    * say whose it is, and must not be shown to an issuer that did not make it. Absent: they are refused there.
    */
   readonly opaqueIssuers?: ReadonlyMap<string, string> | undefined;
-  /** What a token's scopes cover besides themselves. Default: nothing. */
-  readonly heldScopes?: HeldScopes | undefined;
+  /**
+   * What a token's scopes cover besides themselves. Default: nothing. Asked for every token; another function than
+   * before makes what was remembered of tokens void.
+   */
+  readonly heldScopes?: (() => HeldScopes) | undefined;
   /** Absent: the gateway gives out no tokens of its own. */
   readonly headless?: HeadlessOptions | undefined;
   /** Absent: no proofs are read, and tokens that are bound to a key refused. */
@@ -101,20 +104,21 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   async function authenticateAnew(at: AtHand): Promise<Result<Principal>> {
+    const heldScopes = options.heldScopes?.();
     const verified = await verify(at.token, at.request);
     if (!verified.ok) return verified;
-    const principal = withScopes(verified.value.principal, options.heldScopes);
-    const { now } = at.request;
-    const until = Math.min(now + limits.verifiedTokenSecondsMax * 1000, principal.expiresAt * 1000);
-    const token = { ...verified.value, principal, until, denyDigest: denyDigest(at.token) };
-    if (now < until) remembered.put(at.key, token);
+    const principal = withBinding(withScopes(verified.value.principal, heldScopes), verified.value);
+    const until = Math.min(at.request.now + limits.verifiedTokenSecondsMax * 1000, principal.expiresAt * 1000);
+    const isCurrent = (): boolean => verified.value.isCurrent() && options.heldScopes?.() === heldScopes;
+    const token = { ...verified.value, principal, until, isCurrent, denyDigest: denyDigest(at.token) };
+    if (at.request.now < until) remembered.put(at.key, token);
     return admit(token, at);
   }
 
   async function authenticateHeadless(headless: HeadlessOptions, at: AtHand): Promise<Result<Principal>> {
     const found = await verifyHeadless(at.token, headless, at.request);
     if (!found.ok) return found;
-    const principal = withScopes(found.value, options.heldScopes);
+    const principal = withScopes(found.value, options.heldScopes?.());
     return admit({ principal, denyDigest: denyDigest(at.token), binding: undefined, needsProof: false }, at);
   }
 
@@ -201,6 +205,10 @@ function introspectedIssuers({
       return [[alias, { trusted, introspector: createIntrospector({ trusted, client, fetch, limits }) }]];
     }),
   );
+}
+
+function withBinding(principal: Principal, { binding }: HeldToken): Principal {
+  return binding === undefined ? principal : { ...principal, senderConstrained: true };
 }
 
 function withScopes(principal: Principal, heldScopes: HeldScopes | undefined): Principal {

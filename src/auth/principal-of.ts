@@ -101,8 +101,11 @@ function kindOf(claims: JsonObject, trusted: TrustedIssuer, who: Identity): Prin
 }
 
 function readGroups(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
-  const name = trusted.groupsClaim ?? profileOf(trusted).groupsClaim;
+  const { groupsClaim, groupsLeftOutClaim } = profileOf(trusted);
+  const name = trusted.groupsClaim ?? groupsClaim;
   if (name === undefined) return ok([]);
+  if (name === groupsClaim && groupsLeftOutClaim !== undefined && Object.hasOwn(claims, groupsLeftOutClaim))
+    return invalid(name, "left out");
   // With very many groups some issuers send a pointer to them instead (OpenID Connect Core §5.6.2). To go
   // on without them would let denying rules miss.
   if (readOwn(readOwn(claims, "_claim_names"), name) !== undefined) return invalid(name, "distributed claim");

@@ -19,6 +19,8 @@ export interface Profile {
   /** The first of these that is there names the client. */
   readonly clientClaims: readonly string[];
   readonly groupsClaim: string | undefined;
+  /** A claim that stands where `groupsClaim` was left out although there are groups. */
+  readonly groupsLeftOutClaim: string | undefined;
   /** What proves the audience of a token without `aud`; compared with the configured value alone. */
   readonly audienceClaim: string | undefined;
   /** Whether the token says that no person is behind it; a `sub` that is the client says so for every profile. */
@@ -33,13 +35,15 @@ const generic: Profile = {
   subjectClaims: ["sub"],
   clientClaims: ["client_id", "azp"],
   groupsClaim: undefined,
+  groupsLeftOutClaim: undefined,
   audienceClaim: undefined,
   isService: () => false,
 };
 
 /**
- * The claim `typ` tells its tokens apart: `Bearer`, `DPoP`, `ID`, `Refresh`, `Offline`. It ignores `resource`;
- * an audience mapper puts the server's URL into `aud`. Realm roles come without a mapper, groups do not.
+ * The claim `typ` tells its tokens apart: `Bearer`, `DPoP`, `ID`, `Refresh`, `Offline`. It ignores `resource`, short of
+ * an experimental feature; an audience mapper puts the server's URL into `aud`. Realm roles come without a mapper,
+ * groups do not.
  */
 const keycloak: Profile = {
   ...generic,
@@ -56,6 +60,7 @@ const entra: Profile = {
   subjectClaims: ["oid"],
   clientClaims: ["azp", "appid"],
   groupsClaim: "groups",
+  groupsLeftOutClaim: "hasgroups",
   isService: isEntraApplication,
 };
 
@@ -67,12 +72,15 @@ const okta: Profile = {
   groupsClaim: "groups",
 };
 
-/** Tokens for an API are signed, all others opaque or encrypted. A service's `sub` is its client and `@clients`. */
+/**
+ * Tokens for an API are signed, all others opaque or encrypted. Of its two formats, RFC 9068's has `client_id`, and
+ * its own has `azp` and sometimes `gty`.
+ */
 const auth0: Profile = {
   ...generic,
   tokenTypes: ["jwt", "at+jwt"],
   clientClaims: ["client_id", "azp"],
-  isService: (claims) => readOwn(claims, "gty") === "client-credentials",
+  isService: isAuth0Application,
 };
 
 /** Without resource binding there is no `aud`, and the application client is what the token is for. */
@@ -88,7 +96,10 @@ const cognito: Profile = {
 /** Tokens of the client credentials grant have no `sub`: the client is the subject (RFC 9068 §2.2 asks for that). */
 const ping: Profile = { ...generic, subjectClaims: ["sub", "client_id"], groupsClaim: "groups" };
 
-/** An access token is the ID token with `azp` and `scope` added: `aud` is the client in both, and `nonce` may be. */
+/**
+ * An access token is the ID token with `azp`, `uid` and `scope` added: `aud` is the client in both, and `nonce` may be.
+ * Versions that did not write `scope` yet are refused.
+ */
 const authentik: Profile = {
   ...generic,
   tokenTypes: ["jwt"],
@@ -130,6 +141,13 @@ export function profileOf({ profile }: { readonly profile?: IssuerProfileName | 
 function isKeycloakServiceAccount(claims: JsonObject): boolean {
   const [client, user] = [readOwn(claims, "client_id"), readOwn(claims, "preferred_username")];
   return typeof client === "string" && typeof user === "string" && user === `service-account-${client}`.toLowerCase();
+}
+
+/** A service's `sub` is its client and `@clients`, in both formats; users' ids have a connection and `|` in front. */
+function isAuth0Application(claims: JsonObject): boolean {
+  if (readOwn(claims, "gty") === "client-credentials") return true;
+  const client = ["client_id", "azp"].map((name) => readOwn(claims, name)).find((one) => one !== undefined);
+  return typeof client === "string" && readOwn(claims, "sub") === `${client}@clients`;
 }
 
 /** `idtyp` is optional; without it, a token that nobody delegated has no `scp` and one id for subject and object. */

@@ -12,7 +12,7 @@ import type { Person } from "./people.ts";
 import { permittedScopes } from "./permitted-scopes.ts";
 import { reservedSubjects } from "./reserved-subjects.ts";
 import { resourceServerInfo } from "./resource-server.ts";
-import { findResource, scopesOffered } from "./resources.ts";
+import { findResource, isScopeless, scopesOffered } from "./resources.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 interface AssertionParameters {
@@ -105,7 +105,7 @@ function personOf({ issuer, person, groups: listed }: IdentityAssertion, options
   return { subject: qualify(person), name: person, groups, scopes };
 }
 
-/** What the request asks for, else what the assertion grants, else the least that the server asks for. */
+/** What the request asks for, else what the assertion grants, else the least that the server asks for; of a server without scopes, its one. */
 function wanted(
   offered: readonly string[],
   requested: unknown,
@@ -113,5 +113,5 @@ function wanted(
   resource: ProtectedResource,
 ): string {
   const names = typeof requested === "string" ? requested.split(" ") : (granted?.split(" ") ?? resource.minimalScopes);
-  return offered.filter((scope) => names.includes(scope)).join(" ");
+  return offered.filter((scope) => names.includes(scope) || isScopeless(resource)).join(" ");
 }

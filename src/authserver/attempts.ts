@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
+import { digestOf } from "./digest.ts";
 import type { GrantRecords } from "./port.ts";
 
 /** Something counted within a window, shared by all replicas. */
@@ -18,12 +19,12 @@ export async function countSignIn(
   records: GrantRecords,
   who: { readonly username: string; readonly address: string },
 ): Promise<Attempt | undefined> {
-  const here = await count(records, ["oauthSignIns", "default", digest(who.username), digest(who.address)], {
+  const here = await count(records, ["oauthSignIns", "default", digestOf(who.username), digestOf(who.address)], {
     max: limits.oauthSignInFailuresMax,
     windowMs: limits.oauthSignInWindowMs,
   });
   if (here === undefined) return undefined;
-  const anywhere = await count(records, ["oauthSignIns", "default", digest(who.username)], {
+  const anywhere = await count(records, ["oauthSignIns", "default", digestOf(who.username)], {
     max: limits.oauthSignInFailuresPerUserMax,
     windowMs: limits.oauthSignInWindowMs,
   });
@@ -38,7 +39,7 @@ export async function countSignIn(
 /** Counts a registration; undefined when this address, or all of them together, have made too many. */
 export async function countRegistration(records: GrantRecords, address: string): Promise<Attempt | undefined> {
   const windowMs = limits.oauthRegistrationWindowMs;
-  const here = await count(records, ["oauthRegistrations", "default", digest(address)], {
+  const here = await count(records, ["oauthRegistrations", "default", digestOf(address)], {
     max: limits.oauthRegistrationsMax,
     windowMs,
   });
@@ -56,9 +57,4 @@ async function count(
   if ((await records.addMember(key, member, windowMs)) <= max) return { forget };
   await forget();
   return undefined;
-}
-
-/** What people typed is no part of a store key. */
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
 }

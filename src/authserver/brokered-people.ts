@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from "node:crypto";
-import { limits } from "../model/limits.ts";
+import { randomUUID } from "node:crypto";
+import { limits, type Limits } from "../model/limits.ts";
 import { StoreUnavailable, type RecordKey } from "../model/records.ts";
+import { digestOf } from "./digest.ts";
 import type { LogEvent } from "./options.ts";
 import type { People, Person } from "./people.ts";
 import { permittedScopes, type ScopesByGroup } from "./permitted-scopes.ts";
@@ -8,7 +9,7 @@ import { personKey } from "./person-key.ts";
 import type { GrantRecords, ProviderPerson, ProviderSignIn, Sealer } from "./port.ts";
 
 export interface BrokeredParts {
-  readonly provider: Pick<ProviderSignIn, "recheck">;
+  readonly provider: Pick<ProviderSignIn, "recheck" | "recheckLockMs">;
   readonly records: GrantRecords;
   readonly sealer: Sealer;
   /** How long a sign-in at the provider, or its last confirmation, vouches for somebody. */
@@ -33,8 +34,9 @@ interface Kept extends ProviderPerson {
 /**
  * People whom the company's provider vouches for. What it said of each rests sealed, its refresh token with it, and
  * holds for `regrantSeconds`; after that nobody gets a token without the provider's word. `findAnew` asks the
- * provider wherever it gave a refresh token: groups are those of now, and somebody who is gone is gone at once. A
- * provider that cannot be asked is taken at its last word, for as long as that holds.
+ * provider wherever it gave a refresh token: groups are those of now, and somebody who is gone is gone at once. So is
+ * somebody of whom it says what does not hold: nobody knows what they may do. A provider that cannot be asked is taken
+ * at its last word, for as long as that holds.
  */
 export function createBrokeredPeople(parts: BrokeredParts): BrokeredPeople {
   const holds = (kept: Kept | undefined): kept is Kept =>
@@ -72,6 +74,17 @@ export function createBrokeredPeople(parts: BrokeredParts): BrokeredPeople {
   };
 }
 
+/** What a recheck asks of the store while it holds its lock, and one to spare. */
+const commandsUnderLock = 3;
+
+/** Longer than the work under the lock can take, so that no two replicas use one refresh token at once. */
+export function recheckLockMs(
+  fetchesMax: number,
+  { issuerFetchTimeoutMs, storeCommandTimeoutMs }: Pick<Limits, "issuerFetchTimeoutMs" | "storeCommandTimeoutMs">,
+): number {
+  return fetchesMax * issuerFetchTimeoutMs + commandsUnderLock * storeCommandTimeoutMs;
+}
+
 /**
  * Asks the provider, one replica at a time for each person, since providers rotate refresh tokens and take a
  * second use for a theft. The others wait for its answer, and refuse for the moment when there is none in time.
@@ -79,7 +92,7 @@ export function createBrokeredPeople(parts: BrokeredParts): BrokeredPeople {
 async function recheckOnce(parts: BrokeredParts, subject: string): Promise<void> {
   const lock: RecordKey = ["oauthRechecks", "default", digestOf(subject)];
   const mine = randomUUID();
-  if (!(await parts.records.setIfAbsent(lock, mine, limits.oauthRecheckLockMs))) {
+  if (!(await parts.records.setIfAbsent(lock, mine, parts.provider.recheckLockMs))) {
     await othersAnswer(parts, lock);
     return;
   }
@@ -106,8 +119,13 @@ async function recheck(parts: BrokeredParts, subject: string): Promise<void> {
   const answer = await parts.provider.recheck(kept.refresh);
   if (answer.kind === "unavailable") {
     parts.log("authserver.provider-unavailable", { subject });
-  } else if (answer.kind === "gone" || answer.person.subject !== subject) {
-    parts.log("authserver.person-gone", { subject });
+    if (answer.refresh === undefined) return;
+    // It rotated the token and then could not say more: the old one would be taken for a theft. Nothing was proved.
+    const next = seal(parts, { ...kept, refresh: answer.refresh });
+    await parts.records.replace(personKey(subject), sealed, next, lifeMs(parts));
+  } else if (answer.kind !== "there" || answer.person.subject !== subject) {
+    const reason = answer.kind === "there" ? "another-person" : answer.kind;
+    parts.log("authserver.person-gone", { subject, reason });
     await parts.records.replace(personKey(subject), sealed, gone, goneMs);
   } else {
     const before = defined({ ...answer.person, refresh: kept.refresh, idToken: kept.idToken });
@@ -163,8 +181,4 @@ function lifeMs({ regrantSeconds }: BrokeredParts): number {
 
 function associatedOf(subject: string): string {
   return JSON.stringify(["person", subject]);
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
 }

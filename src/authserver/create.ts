@@ -20,48 +20,92 @@ import type { Place } from "./paths.ts";
 import { createProvider } from "./provider.ts";
 import { redirectSchemes } from "./redirects.ts";
 import { configuredSigningKeys, sharedSigningKeys } from "./signing-keys.ts";
+import type { SigningKeys, SigningKeySource } from "./signing-keys.ts";
 
 export type { AuthServer, AuthServerOptions, DemoUser, ProtectedResource, RegisteredClient } from "./options.ts";
 
 /**
  * The optional built-in authorization server: authorization code with PKCE, refresh, client
  * credentials, identity assertions, registration by request and by metadata document (RFC 6749, 7523, 7591,
- * 7636, 8414, 8707, 9068, 9207). Throws when the options cannot work, and rejects with `StoreUnavailable` when the signing key cannot be shared.
+ * 7636, 8414, 8707, 9068, 9207). Rejects when the options cannot work, with `StoreUnavailable` when the signing
+ * keys cannot be read, and with `StartRefused` when they rest under another secret.
  * Access tokens are self-contained: revoking a grant ends its refresh tokens, and the access tokens
  * of its last `accessTokenSeconds` live on.
  */
 export async function createAuthServer(options: AuthServerOptions): Promise<AuthServer> {
   checkOptions(options);
-  const { jwks, cookieKeys } = options.secrets;
-  const signing =
-    jwks === undefined
-      ? await sharedSigningKeys(options.records, cookieKeys, options.log)
-      : configuredSigningKeys(jwks.keys);
+  const signingKeys = await openSigningKeys(options);
   const brokered = brokeredPeople(options);
   const people = admittedPeople(brokered ?? localPeople(options.users, options.scopesByGroup), options.isDenied);
-  const provider = createProvider({ options, signing, people, documents: clientDocuments(options) });
-  for (const { clientId } of options.clients) await provider.Client.find(clientId);
   const checkPassword = await createPasswordCheck(brokered === undefined ? options.users : []);
-  const endpoints = createEndpoints({ options, provider, people, brokered, checkPassword });
-  const publicKeys = { keys: [...signing.publicKeys] };
-  const documents = { metadata: serverMetadata(options), keys: publicKeys };
+  const documents = clientDocuments(options);
+  const furnish = async (signing: SigningKeys): Promise<Room> => {
+    const provider = createProvider({ options, signing, people, documents });
+    for (const { clientId } of options.clients) await provider.Client.find(clientId);
+    return { provider, endpoints: createEndpoints({ options, provider, people, brokered, checkPassword }) };
+  };
+  const rooms = createRooms(signingKeys, furnish);
+  await rooms.current();
+  const publicKeys = (): PublicKeys => {
+    // Whoever only verifies has to hear of new keys as well, and waits for nothing: the next are published long before.
+    signingKeys.current().catch(() => undefined);
+    return { keys: [...signingKeys.held().publicKeys] };
+  };
+  const metadata = serverMetadata(options);
   return {
     issuer: options.publicUrl,
     handles: (path) => isOurs(findPlace(path, options.resources), brokered),
-    publicKeys: () => publicKeys,
+    publicKeys,
     signIn: (attempt) => signInWithPassword({ records: options.records, checkPassword }, attempt),
-    clientName: async (clientId) => (await findClient(provider, clientId))?.clientName,
+    clientName: async (clientId) => (await findClient((await rooms.current()).provider, clientId))?.clientName,
     idTokenOf: async (subject) => brokered?.idTokenOf(subject),
     handle: async (req, res) => {
       try {
         setCommonHeaders(res);
-        await answer({ req, res, place: findPlace(pathOf(req), options.resources), endpoints, documents });
+        const place = findPlace(pathOf(req), options.resources);
+        if (place?.kind === "metadata") sendDocument(req, res, metadata);
+        else if (place?.kind === "keys") sendDocument(req, res, publicKeys());
+        else await answer({ req, res, place, endpoints: (await rooms.current()).endpoints });
       } catch (error) {
         options.log("authserver.fault", { path: pathOf(req).slice(0, 64), fault: faultName(error) });
         sendFault(res, error);
       }
     },
   };
+}
+
+type PublicKeys = ReturnType<AuthServer["publicKeys"]>;
+
+/** The library and what answers with it. Its keys are fixed when it is made, so keys that change make another. */
+interface Room {
+  readonly provider: Provider;
+  readonly endpoints: Endpoints;
+}
+
+/** The room for the keys of now. All that it knows of people, clients and grants is in the store, and goes on. */
+function createRooms(
+  signingKeys: SigningKeySource,
+  furnish: (signing: SigningKeys) => Promise<Room>,
+): { current(): Promise<Room> } {
+  let made: { readonly signing: SigningKeys; readonly room: Promise<Room> } | undefined;
+  return {
+    current: async () => {
+      const signing = await signingKeys.current();
+      if (made?.signing !== signing) made = { signing, room: furnish(signing) };
+      return made.room;
+    },
+  };
+}
+
+async function openSigningKeys({
+  secrets,
+  records,
+  log,
+  now = Date.now,
+}: AuthServerOptions): Promise<SigningKeySource> {
+  const { jwks, cookieKeys } = secrets;
+  if (jwks !== undefined) return configuredSigningKeys(jwks.keys);
+  return sharedSigningKeys({ records, sealingKeys: cookieKeys, now, log });
 }
 
 /** Without a provider nobody is sent back from one. */
@@ -99,17 +143,14 @@ function clientDocuments(options: AuthServerOptions): ClientDocuments | undefine
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  readonly place: Place | undefined;
+  readonly place: Exclude<Place, { readonly kind: "metadata" } | { readonly kind: "keys" }> | undefined;
   readonly endpoints: Endpoints;
-  readonly documents: { readonly metadata: object; readonly keys: object };
 }
 
-async function answer({ req, res, place, endpoints, documents }: Exchange): Promise<void> {
+async function answer({ req, res, place, endpoints }: Exchange): Promise<void> {
   if (place === undefined || place.kind === "nowhere") {
     allowAnyOrigin(res);
     sendNotFound(res);
-  } else if (place.kind === "metadata" || place.kind === "keys") {
-    sendDocument(req, res, documents[place.kind]);
   } else if (place.kind === "interaction") {
     await answerBrowser(endpoints, { req, res, uid: place.uid });
   } else if (place.kind === "authorize" || place.kind === "resume" || place.kind === "callback") {

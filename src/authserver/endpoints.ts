@@ -13,6 +13,7 @@ import { messagePage, sendPage } from "../web/page.ts";
 import type { CheckPassword } from "./passwords.ts";
 import { paths } from "./paths.ts";
 import type { People } from "./people.ts";
+import { createProviderAttempts } from "./provider-attempts.ts";
 import { goToProvider, returnFromProvider, type ProviderSignInContext } from "./provider-sign-in.ts";
 import { redirectSchemes } from "./redirects.ts";
 import { prepareRegistration } from "./registration.ts";
@@ -75,6 +76,7 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
     provider,
     people: parts.people,
     checkPassword: parts.checkPassword,
+    isDenied: options.isDenied ?? nobodyIsDenied,
     goToProvider:
       atProvider === undefined ? undefined : (request, loginHint) => goToProvider(atProvider, request, loginHint),
     formKey: options.secrets.cookieKeys[0] ?? "",
@@ -125,16 +127,20 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
   };
 }
 
+const nobodyIsDenied = (): Promise<boolean> => Promise.resolve(false);
+
 function providerContext({ options, provider, brokered }: EndpointParts): ProviderSignInContext | undefined {
-  const { broker, records, publicUrl, log } = options;
+  const { broker, records, publicUrl, log, now = Date.now } = options;
   if (broker === undefined || brokered === undefined) return undefined;
   return {
     library: provider,
     broker,
     people: brokered,
-    attempts: { records, sealer: broker.sealer },
+    attempts: createProviderAttempts({ publicUrl, sealer: broker.sealer, now }),
+    records,
     publicUrl,
     isReserved: reservedSubjects(options),
+    isDenied: options.isDenied ?? nobodyIsDenied,
     log,
   };
 }

@@ -1,11 +1,12 @@
-import { createHash } from "node:crypto";
 import { errors } from "oidc-provider";
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import { limits } from "../model/limits.ts";
-import { StoreUnavailable, type RecordKey } from "../model/records.ts";
+import type { RecordKey } from "../model/records.ts";
 import type { ClientDocuments } from "./client-documents.ts";
 import { protectSecret } from "./client-secret.ts";
+import { digestOf } from "./digest.ts";
 import type { GrantRecords } from "./port.ts";
+import { boundStrangers, leaveRoom } from "./strangers.ts";
 
 export interface AdapterContext {
   readonly records: GrantRecords;
@@ -39,7 +40,7 @@ export function createGrantAdapter(model: string, context: AdapterContext): Adap
     consume: (id) => consume(model, context, id),
     destroy: async (id) => {
       await records.delete(recordKey(model, digestOf(id)));
-      if (strangersMax.has(model)) await records.removeMember(["oauthStrangers", tenant, model], digestOf(id));
+      await leaveRoom(model, records, digestOf(id));
     },
     revokeByGrantId: (grantId) => revokeFamily(model, records, grantId),
   };
@@ -58,8 +59,10 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
     await noteOnce(records, digest, ttlMs);
     return;
   }
-  await countStrangers(model, records, { digest, ttlMs });
   await records.set(recordKey(model, digest), JSON.stringify(stored(model, payload)), ttlMs);
+  await boundStrangers(model, records, { payload, digest, ttlMs }, async (evicted) => {
+    await records.delete(recordKey(model, evicted));
+  });
   if (model === "Session" && payload.uid !== undefined) {
     await records.set(["oauthSession", tenant, digestOf(payload.uid)], digest, ttlMs);
   }
@@ -68,7 +71,7 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
   }
   // Somebody signed in with the client, which takes no room of strangers' any more.
   if (model === "Grant" && payload.clientId !== undefined)
-    await records.removeMember(["oauthStrangers", tenant, "Client"], digestOf(payload.clientId));
+    await leaveRoom("Client", records, digestOf(payload.clientId));
   if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined) {
     await records.touch(recordKey("Client", digestOf(payload.clientId)), limits.oauthRegistrationIdleMs);
   }
@@ -78,30 +81,6 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
 async function noteOnce(records: GrantRecords, digest: string, ttlMs: number): Promise<void> {
   if (await records.setIfAbsent(recordKey("ReplayDetection", digest), "{}", ttlMs)) return;
   throw new errors.InvalidClientAuth("client assertion tokens must only be used once");
-}
-
-/** What anybody can have written without signing in, and how many such records may live at once. */
-const strangersMax: ReadonlyMap<string, number> = new Map([
-  ["Interaction", limits.oauthInteractionsMax],
-  ["Client", limits.oauthRegistrationsUnusedMax],
-]);
-
-/**
- * Refuses with `StoreUnavailable` what strangers want written beyond their share of the store: sessions,
- * codes and denied tokens of those who have signed in must find room in it. Counted for all addresses
- * together, as one network has as many as it likes.
- */
-async function countStrangers(
-  model: string,
-  records: GrantRecords,
-  { digest, ttlMs }: { readonly digest: string; readonly ttlMs: number },
-): Promise<void> {
-  const max = strangersMax.get(model);
-  if (max === undefined) return;
-  const live = ["oauthStrangers", tenant, model] as const;
-  if ((await records.addMember(live, digest, ttlMs)) <= max) return;
-  await records.removeMember(live, digest);
-  throw new StoreUnavailable(`too many records of strangers: ${model}`);
 }
 
 async function find(model: string, context: AdapterContext, id: string): Promise<AdapterPayload | undefined> {
@@ -171,10 +150,6 @@ function stored(model: string, payload: AdapterPayload): AdapterPayload {
 
 function withoutCookie(session: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(session).filter(([name]) => name !== "cookie"));
-}
-
-function digestOf(id: string): string {
-  return createHash("sha256").update(id).digest("base64url");
 }
 
 function recordKey(model: string, digest: string): RecordKey {

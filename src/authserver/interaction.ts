@@ -57,3 +57,8 @@ export function lostPage(): Page {
     "It was begun in another browser, has expired, or is already finished. Start again from the application.",
   );
 }
+
+/** For whoever proved who they are and is on the deny list. */
+export function deniedPage(): Page {
+  return messagePage("You are not let in", "Your access has been ended. Ask whoever runs this service.");
+}

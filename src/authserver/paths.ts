@@ -13,7 +13,9 @@ export const paths = {
 } as const;
 
 export type Place =
-  | { readonly kind: "metadata" | "keys" | "authorize" | "resume" | "token" | "register" | "revoke" | "callback" }
+  | { readonly kind: "metadata" }
+  | { readonly kind: "keys" }
+  | { readonly kind: "authorize" | "resume" | "token" | "register" | "revoke" | "callback" }
   | { readonly kind: "interaction"; readonly uid: string }
   | { readonly kind: "nowhere" };
 

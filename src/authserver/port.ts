@@ -1,7 +1,7 @@
-import type { RecordReads, RecordSets, RecordWrites } from "../model/records.ts";
+import type { RecordReads, RecordSets, RecordTrims, RecordWrites } from "../model/records.ts";
 
 /** What the built-in authorization server needs of a store: codes, grants, clients, sessions, keys. */
-export type GrantRecords = RecordReads & RecordWrites & RecordSets;
+export type GrantRecords = RecordReads & RecordWrites & RecordSets & RecordTrims;
 
 /** `fetch` behind the egress guard: no redirects, no addresses inside, bounded in bytes and time. */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -42,10 +42,15 @@ export type ProviderFinished =
   | { readonly ok: true; readonly person: ProviderPerson }
   | { readonly ok: false; readonly reason: "declined" | "refused" | "unavailable"; readonly detail?: string };
 
+/**
+ * `gone`: the provider no longer honours the sign-in. `unreadable`: it answered, and the answer does not hold.
+ * `unavailable`: it could not be asked, or answered that it cannot say; `refresh` is what counts next where it gave
+ * a new refresh token before.
+ */
 export type ProviderRechecked =
   | { readonly kind: "there"; readonly person: ProviderPerson }
-  | { readonly kind: "gone" }
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "gone" | "unreadable" }
+  | { readonly kind: "unavailable"; readonly refresh?: string | undefined };
 
 /**
  * Sign-in at the company's OpenID provider instead of with passwords of ours. It checks what a relying party
@@ -57,6 +62,8 @@ export interface ProviderSignIn {
   finish(
     attempt: ProviderAttempt & { readonly kept: string; readonly parameters: URLSearchParams },
   ): Promise<ProviderFinished>;
+  /** How long one replica asks about one person while the others wait: longer than `recheck` and what surrounds it can take. */
+  readonly recheckLockMs: number;
   /** Whether the person is still there, and in which groups. Of two calls at once for one token, one may fail. */
   recheck(refresh: string): Promise<ProviderRechecked>;
 }

@@ -160,7 +160,7 @@ function remainingLife(ctx: KoaContextWithOIDC): number | undefined {
   return rotated === undefined ? undefined : Math.max(rotated.remainingTTL, 1);
 }
 
-function interactionSettings({ people, options: { records } }: ProviderParts): Configuration {
+function interactionSettings({ people, options }: ProviderParts): Configuration {
   const policy = interactionPolicy.base();
   const accountGone = new interactionPolicy.Check(
     "account_gone",
@@ -172,7 +172,9 @@ function interactionSettings({ people, options: { records } }: ProviderParts): C
     interactions: { policy, url: (_ctx, interaction) => `${paths.interaction}/${interaction.uid}` },
     // With a code or a refresh token somebody asks for tokens, and whoever vouches for the person is asked first.
     findAccount: async (ctx, subject, source) => {
-      const over = await hasEnded(records, subject, source === undefined ? ctx.oidc.session?.loginTs : source.iat);
+      const since = source === undefined ? ctx.oidc.session?.loginTs : source.iat;
+      const who = { tenant: "default", issuer: options.publicUrl, subject };
+      const over = await hasEnded(options.records, who, since === undefined ? undefined : since * 1_000);
       const person = over ? undefined : await people[source === undefined ? "find" : "findAnew"](subject);
       if (person !== undefined) return accountOf(person);
       if (source !== undefined) await endGrant(ctx.oidc.provider, source.grantId);

@@ -1,23 +1,27 @@
 import type Provider from "oidc-provider";
 import type { Interaction } from "oidc-provider";
+import { limits } from "../model/limits.ts";
 import { messagePage, sendPage, sendRedirect } from "../web/page.ts";
 import type { Page } from "../web/page.ts";
-import { browserOf, nameBrowser } from "./browser-cookie.ts";
 import type { BrokeredPeople } from "./brokered-people.ts";
-import { finishInteraction, leaveOtherSession, lostPage, type PageRequest } from "./interaction.ts";
+import { digestOf } from "./digest.ts";
+import { deniedPage, finishInteraction, leaveOtherSession, lostPage, type PageRequest } from "./interaction.ts";
 import type { Broker, LogEvent } from "./options.ts";
 import { paths } from "./paths.ts";
-import type { ProviderFinished } from "./port.ts";
-import { endAttempt, keepAttempt, newState, readAttempt, type AttemptStore } from "./provider-attempts.ts";
+import type { GrantRecords, ProviderFinished, ProviderPerson } from "./port.ts";
+import type { ProviderAttempts } from "./provider-attempts.ts";
 
 export interface ProviderSignInContext {
   readonly library: Provider;
   readonly broker: Broker;
   readonly people: BrokeredPeople;
-  readonly attempts: AttemptStore;
+  readonly attempts: ProviderAttempts;
+  readonly records: Pick<GrantRecords, "setIfAbsent">;
   readonly publicUrl: string;
   /** Subjects that would read as somebody else's: services, and people of assertion issuers. */
   readonly isReserved: (subject: string) => boolean;
+  /** Who is denied is not let in, and nothing of them is kept. */
+  readonly isDenied: (subject: string) => Promise<boolean>;
   readonly log: LogEvent;
 }
 
@@ -27,7 +31,7 @@ export async function goToProvider(
   { req, res, uid }: PageRequest,
   loginHint: string | undefined,
 ): Promise<void> {
-  const state = newState();
+  const state = context.attempts.newState();
   const begun = await context.broker.provider.begin({ redirectUri: callbackUri(context), state, loginHint });
   if (!begun.ok) {
     context.log("authserver.provider-unavailable", { reason: begun.reason });
@@ -35,8 +39,7 @@ export async function goToProvider(
     sendPage(res, 503, failedPage({ ok: false, reason: "unavailable" }));
     return;
   }
-  const browser = nameBrowser(req, res, context.publicUrl);
-  await keepAttempt(context.attempts, state, { uid, browser, kept: begun.kept });
+  context.attempts.keep({ req, res }, state, { uid, kept: begun.kept });
   sendRedirect(res, begun.url);
 }
 
@@ -50,39 +53,60 @@ export async function returnFromProvider(
   parameters: URLSearchParams,
 ): Promise<void> {
   const [state = "", ...more] = parameters.getAll("state");
-  const attempt = more.length === 0 ? await readAttempt(context.attempts, state) : undefined;
-  const sameBrowser = attempt?.browser === browserOf(request.req, context.publicUrl);
-  if (attempt === undefined || !sameBrowser || !(await endAttempt(context.attempts, state))) {
-    context.log("authserver.callback-refused", { known: attempt !== undefined, sameBrowser });
+  const attempt = more.length === 0 ? context.attempts.take(request, state) : undefined;
+  if (attempt === undefined) {
+    context.log("authserver.callback-refused", { reason: "attempt-unknown" });
     sendPage(request.res, 403, lostPage());
     return;
   }
+  const { uid, kept } = attempt;
   const redirectUri = callbackUri(context);
-  const finished = await context.broker.provider.finish({ redirectUri, state, kept: attempt.kept, parameters });
-  await settle(context, request, { uid: attempt.uid, finished });
+  const finished = await context.broker.provider.finish({ redirectUri, state, kept, parameters });
+  if (finished.ok) {
+    await settle(context, request, { uid, state, person: finished.person });
+  } else {
+    context.log("authserver.provider-refused", { reason: finished.reason });
+    sendPage(request.res, finished.reason === "unavailable" ? 503 : 403, failedPage(finished));
+  }
 }
 
+interface Arrived {
+  readonly uid: string;
+  readonly state: string;
+  readonly person: ProviderPerson;
+}
+
+/** Nothing is written before the person is known and let in: by then it is no stranger who fills the store. */
 async function settle(
   context: ProviderSignInContext,
   { req, res }: Omit<PageRequest, "uid">,
-  { uid, finished }: { readonly uid: string; readonly finished: ProviderFinished },
+  { uid, state, person }: Arrived,
 ): Promise<void> {
-  if (!finished.ok) {
-    context.log("authserver.provider-refused", { reason: finished.reason });
-    sendPage(res, finished.reason === "unavailable" ? 503 : 403, failedPage(finished));
-    return;
-  }
-  const { subject } = finished.person;
+  const { subject } = person;
+  const refuse = (reason: string, page: Page): void => {
+    context.log("authserver.provider-refused", { reason });
+    sendPage(res, 403, page);
+  };
   const interaction: Interaction | undefined = await context.library.Interaction.find(uid);
-  if (context.isReserved(subject) || interaction?.prompt.name !== "login") {
-    context.log("authserver.provider-refused", { reason: interaction === undefined ? "interaction-gone" : "subject" });
-    sendPage(res, 403, lostPage());
-    return;
+  if (interaction?.prompt.name !== "login") {
+    refuse("interaction-gone", lostPage());
+  } else if (context.isReserved(subject)) {
+    refuse("subject", lostPage());
+  } else if (await context.isDenied(subject)) {
+    refuse("denied", deniedPage());
+  } else if (!(await isFirstAnswer(context, state))) {
+    refuse("answered-before", lostPage());
+  } else {
+    await context.people.remember(person);
+    context.log("authserver.signed-in", { subject });
+    await leaveOtherSession(context.library, { req, res }, { interaction, subject });
+    await finishInteraction(interaction, res, { login: { accountId: subject, remember: false } });
   }
-  await context.people.remember(finished.person);
-  context.log("authserver.signed-in", { subject });
-  await leaveOtherSession(context.library, { req, res }, { interaction, subject });
-  await finishInteraction(interaction, res, { login: { accountId: subject, remember: false } });
+}
+
+/** A code works once at the provider (RFC 6749 §4.1.2); where it does not, its attempt still does. */
+function isFirstAnswer({ records }: ProviderSignInContext, state: string): Promise<boolean> {
+  return records.setIfAbsent(["oauthAttempts", "default", digestOf(state)], "", limits.oauthInteractionSeconds * 1_000);
 }
 
 /** The provider's own words are not shown: whoever wrote the link to the callback may have written them. */

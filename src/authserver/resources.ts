@@ -37,6 +37,11 @@ export function scopesOffered(
   return [...offered, fallbackScope];
 }
 
+/** Whether the server has no scope that anybody could ask for: its tokens carry the one that stands for none. */
+export function isScopeless({ scopes, minimalScopes }: ProtectedResource): boolean {
+  return scopes.length + minimalScopes.length === 0;
+}
+
 /**
  * The scopes a request is taken to ask for. Unknown ones are dropped, since real clients ask for
  * `openid`, `offline_access` and whatever they find; when nothing is left it is the minimal set.

@@ -4,7 +4,7 @@ import type { Client, Interaction } from "oidc-provider";
 import { limits } from "../model/limits.ts";
 import { sendPage } from "../web/page.ts";
 import { isDocumentClientId } from "./client-document.ts";
-import { findInteraction, finishInteraction, leaveOtherSession, lostPage } from "./interaction.ts";
+import { deniedPage, findInteraction, finishInteraction, leaveOtherSession, lostPage } from "./interaction.ts";
 import type { PageRequest } from "./interaction.ts";
 import type { AuthServerOptions, LogEvent, RegisteredClient } from "./options.ts";
 import { consentPage, signInPage } from "./pages.ts";
@@ -23,6 +23,7 @@ export interface SignInContext {
   readonly clients: readonly RegisteredClient[];
   readonly records: GrantRecords;
   readonly checkPassword: CheckPassword;
+  readonly isDenied: (subject: string) => Promise<boolean>;
   /** Sends the browser to the company's provider; undefined where people sign in here, with passwords. */
   readonly goToProvider: ((request: PageRequest, loginHint: string | undefined) => Promise<void>) | undefined;
   /** Signs the token that each form carries. */
@@ -103,11 +104,24 @@ async function signIn(
     context.log("authserver.sign-in-failed", { address });
     retry(403, "The user name or the password is wrong.");
   } else {
-    const { subject } = answer.user;
-    context.log("authserver.signed-in", { subject, clientId: ongoing.client.clientId });
-    await leaveOtherSession(context.provider, request, { interaction: ongoing.interaction, subject });
-    await finishInteraction(ongoing.interaction, request.res, { login: { accountId: subject, remember: false } });
+    await enter(context, request, ongoing, answer.user.subject);
   }
+}
+
+async function enter(
+  context: SignInContext,
+  request: PageRequest,
+  { interaction, client: { clientId } }: Ongoing,
+  subject: string,
+): Promise<void> {
+  if (await context.isDenied(subject)) {
+    context.log("authserver.sign-in-denied", { clientId });
+    sendPage(request.res, 403, deniedPage());
+    return;
+  }
+  context.log("authserver.signed-in", { subject, clientId });
+  await leaveOtherSession(context.provider, request, { interaction, subject });
+  await finishInteraction(interaction, request.res, { login: { accountId: subject, remember: false } });
 }
 
 /** What the library found missing is already what this person may have; with nothing left there is nothing to ask. */

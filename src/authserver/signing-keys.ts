@@ -1,12 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, hkdfSync, randomBytes } from "node:crypto";
 import type { JsonWebKey } from "node:crypto";
+import { createKeyRing, KeyRingSealed } from "../model/key-ring.ts";
 import { limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
+import { StartRefused } from "../model/start-refused.ts";
 import type { LogEvent } from "./options.ts";
 import type { GrantRecords } from "./port.ts";
 
 export interface SigningKeys {
-  /** Private keys; the first signs. */
+  /** Private keys; the first signs, and all are published. */
   readonly keys: readonly JsonWebKey[];
   readonly alg: SigningAlg;
   readonly kid: string;
@@ -15,48 +17,74 @@ export interface SigningKeys {
 
 export type SigningAlg = "ES256" | "RS256" | "EdDSA";
 
-const key: RecordKey = ["oauthKeys", "default", "signing"];
-const sealVersion = "v1";
-const attemptsMax = 3;
+/** The keys that tokens are signed with. They may change, so whoever signs asks for those of now. */
+export interface SigningKeySource {
+  /** The same object until they change. Rejects with `StoreUnavailable` where replicas share them and the store is down. */
+  current(): Promise<SigningKeys>;
+  /** Those that were read last: enough to verify with, since a key is published long before it signs and long after. */
+  held(): SigningKeys;
+}
 
 /** Keys from configuration, as they are. Throws when the first cannot sign with ES256, RS256 or EdDSA. */
-export function configuredSigningKeys(configured: readonly JsonWebKey[]): SigningKeys {
-  return describe(configured.map(named));
+export function configuredSigningKeys(configured: readonly JsonWebKey[]): SigningKeySource {
+  const keys = describe(configured.map(named));
+  return { current: () => Promise.resolve(keys), held: () => keys };
 }
+
+export interface SharedSigningKeysOptions {
+  readonly records: GrantRecords;
+  /** Secrets; the first seals, all open. */
+  readonly sealingKeys: readonly string[];
+  readonly now: () => number;
+  readonly log: LogEvent;
+}
+
+const record: RecordKey = ["oauthKeys", "default", "signing"];
+const sealVersion = "v1";
 
 /**
- * The generated signing key that all replicas share. Whoever comes first makes it; it rests sealed
- * under `sealingKeys[0]`. When no sealing key opens the record, which happens after the secrets were
- * replaced at once, a new key takes its place, `authserver.signing-key-replaced` is logged, and tokens
- * signed before cease to verify. Replicas therefore need the same secrets.
+ * Generated keys that all replicas share and that change every `oauthSigningKeyMs`. They rest sealed under the first of
+ * the secrets. Where no secret opens them, the gateway does not start (`StartRefused`); one that runs logs
+ * `authserver.signing-keys-sealed` and in the end signs nothing. To put new ones there would end the tokens of the
+ * replicas that can open them.
  */
-export async function sharedSigningKeys(
-  records: GrantRecords,
-  sealingKeys: readonly string[],
-  log: LogEvent,
-): Promise<SigningKeys> {
-  const made = generateSigningKey();
-  const sealed = seal(JSON.stringify(made), sealingKeys[0] ?? "");
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (await records.setIfAbsent(key, sealed, limits.oauthSigningKeyIdleMs)) return describe([made]);
-    const present = await records.get(key);
-    if (present === undefined) continue;
-    const opened = openWithAny(present, sealingKeys);
-    if (opened !== undefined) {
-      await records.touch(key, limits.oauthSigningKeyIdleMs);
-      return describe([opened]);
-    }
-    if (await records.replace(key, present, sealed, limits.oauthSigningKeyIdleMs)) {
-      log("authserver.signing-key-replaced", { kid: String(made["kid"]) });
-      return describe([made]);
-    }
-  }
-  throw new Error("the shared signing key keeps changing: do the replicas have the same cookie keys?");
+export async function sharedSigningKeys(options: SharedSigningKeysOptions): Promise<SigningKeySource> {
+  const { records, sealingKeys, now, log } = options;
+  const ring = createKeyRing({
+    ...{ record, records, now, generate: generateSigningKey },
+    read: (keys) => describe(keys.map(readKey)),
+    ageMs: limits.oauthSigningKeyMs,
+    readMs: limits.oauthSigningKeysReadMs,
+    seal: (text) => seal(text, sealingKeys[0] ?? ""),
+    open: (sealed) => openWithAny(sealed, sealingKeys),
+    onChange: (reason) => {
+      log("authserver.signing-keys-changed", { reason });
+    },
+    onSealed: () => {
+      log("authserver.signing-keys-sealed", {});
+    },
+  });
+  const first = await ring.current().catch(explainAtStart);
+  return { current: () => ring.current(), held: () => ring.held() ?? first };
 }
 
-function generateSigningKey(): JsonWebKey {
+function explainAtStart(fault: unknown): never {
+  if (!(fault instanceof KeyRingSealed)) throw fault;
+  throw new StartRefused([
+    "auth.builtIn.cookieSecret: the signing keys in the store were sealed under another secret. Every replica needs the same; an earlier one belongs into cookieSecretPrevious. To give the keys up, with every token that they signed, delete sallyport:default:oauthKeys:signing.",
+  ]);
+}
+
+function generateSigningKey(): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  return named({ ...privateKey.export({ format: "jwk" }), use: "sig", alg: "ES256" });
+  return JSON.stringify(named({ ...privateKey.export({ format: "jwk" }), use: "sig", alg: "ES256" }));
+}
+
+/** One of ours, authentic. */
+function readKey(text: string): JsonWebKey {
+  const jwk: unknown = JSON.parse(text);
+  if (!isJwk(jwk)) throw new Error("a shared signing key is none");
+  return jwk;
 }
 
 function describe(keys: readonly JsonWebKey[]): SigningKeys {
@@ -97,12 +125,10 @@ function seal(text: string, secret: string): string {
   return `${sealVersion}.${nonce.toString("base64url")}.${sealed.toString("base64url")}`;
 }
 
-function openWithAny(sealed: string, secrets: readonly string[]): JsonWebKey | undefined {
+function openWithAny(sealed: string, secrets: readonly string[]): string | undefined {
   for (const secret of secrets) {
     const text = open(sealed, secret);
-    if (text === undefined) continue;
-    const jwk: unknown = JSON.parse(text);
-    if (isJwk(jwk)) return jwk;
+    if (text !== undefined) return text;
   }
   return undefined;
 }

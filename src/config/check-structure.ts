@@ -13,6 +13,7 @@ const holds: ValidateFunction<RawConfig> = new Ajv2020({
   allErrors: true,
   verbose: true,
   strict: true,
+  allowUnionTypes: true,
   discriminator: true,
   ownProperties: true,
 }).compile<RawConfig>(configSchema);

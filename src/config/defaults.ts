@@ -1,6 +1,7 @@
 import type { DpopMode } from "../model/dpop-mode.ts";
 import type { IssuerProfileName } from "../model/issuer-profile.ts";
 import { limits } from "../model/limits.ts";
+import type { NameRules } from "../model/shown-name.ts";
 import type { Addresses, BreakerConfig, Disconnect, LogLevel, Strictness, UpstreamTimeouts } from "./types.ts";
 
 interface Defaults {
@@ -20,9 +21,11 @@ interface Defaults {
   readonly regrantSeconds: number;
   readonly browserScopes: readonly string[];
   readonly era: "auto";
+  readonly assertionSubject: "plain";
   readonly assertionSeconds: number;
   readonly subjectTokenType: "accessToken";
   readonly actor: "none";
+  readonly boundTokens: "refuse";
   readonly sendResource: boolean;
   readonly assumePkce: boolean;
   readonly grantProfile: "standard";
@@ -35,6 +38,9 @@ interface Defaults {
   readonly disconnect: Disconnect;
   readonly catalogFrom: "service";
   readonly stateSingleUse: boolean;
+  readonly presentationRank: number;
+  readonly names: NameRules;
+  readonly simplifySchemas: boolean;
   readonly contentResults: "clean";
   readonly auditMode: "required";
   readonly auditFile: string;
@@ -60,9 +66,11 @@ export const defaults: Defaults = {
   regrantSeconds: 43_200,
   browserScopes: ["profile", "email"],
   era: "auto",
+  assertionSubject: "plain",
   assertionSeconds: 120,
   subjectTokenType: "accessToken",
   actor: "none",
+  boundTokens: "refuse",
   sendResource: true,
   assumePkce: false,
   grantProfile: "standard",
@@ -85,6 +93,9 @@ export const defaults: Defaults = {
   catalogFrom: "service",
   disconnect: "continue",
   stateSingleUse: false,
+  presentationRank: 100,
+  names: { maxChars: 64, characters: "providers" },
+  simplifySchemas: false,
   contentResults: "clean",
   auditMode: "required",
   auditFile: "sallyport-audit.jsonl",

@@ -1,7 +1,7 @@
 import { defaults } from "./defaults.ts";
 import type { Place } from "./fault.ts";
 import { mapByName } from "./map-by-name.ts";
-import type { RawClient, RawCredential, RawTarget, RawUserGrant } from "./raw-credentials.ts";
+import type { RawClient, RawCredential, RawExchange, RawTarget, RawUserGrant } from "./raw-credentials.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import type { ClientConfig, CredentialConfig, TargetConfig } from "./types-credentials.ts";
 import type { Addresses } from "./types.ts";
@@ -53,19 +53,28 @@ function fillStatic(
 }
 
 function fillAssertion(
-  { audience, seconds = defaults.assertionSeconds }: Extract<RawCredential, { type: "assertion" }>,
+  {
+    audience,
+    subject = defaults.assertionSubject,
+    seconds = defaults.assertionSeconds,
+  }: Extract<RawCredential, { type: "assertion" }>,
   { url }: CredentialOf,
 ): CredentialConfig {
-  return { type: "assertion", audience: audience ?? url, seconds };
+  return { type: "assertion", audience: audience ?? url, subject, seconds };
 }
 
 function fillExchange(
-  raw: Extract<RawCredential, { type: "tokenExchange" }>,
+  raw: RawExchange,
   upstream: CredentialOf,
   at: { readonly place: Place; readonly secrets: SecretReader },
 ): CredentialConfig {
-  const { subjectTokenType = defaults.subjectTokenType, actor = defaults.actor } = raw;
-  return { type: "tokenExchange", ...fillClient(raw, upstream, at), ...fillTarget(raw), subjectTokenType, actor };
+  const {
+    subjectTokenType = defaults.subjectTokenType,
+    actor = defaults.actor,
+    boundTokens = defaults.boundTokens,
+  } = raw;
+  const client = { ...fillClient(raw, upstream, at), ...fillTarget(raw) };
+  return { type: "tokenExchange", ...client, subjectTokenType, actor, boundTokens };
 }
 
 function fillUserGrant(

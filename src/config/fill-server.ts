@@ -1,10 +1,14 @@
 import { uiExtension } from "../model/identifiers.ts";
+import type { NameRules } from "../model/shown-name.ts";
+import { defaults } from "./defaults.ts";
+import { fillBudget, fillPatterns, fillPresentation, fillRenamed, fillTexts } from "./fill-presenting.ts";
 import { mapByName } from "./map-by-name.ts";
-import type { RawPatterns, RawServer, RawServerUpstream } from "./raw.ts";
+import type { RawServer, RawServerUpstream } from "./raw.ts";
 import type { AuthConfig } from "./types-auth.ts";
-import type { ItemPatterns, ServerConfig, ServerUpstreamConfig } from "./types.ts";
+import type { ServerConfig, ServerUpstreamConfig } from "./types.ts";
 
-export function fillServer(raw: RawServer, auth: AuthConfig): ServerConfig {
+/** `names`: the gateway's, for what the server does not say of its own. */
+export function fillServer(raw: RawServer, auth: AuthConfig, names: NameRules): ServerConfig {
   const minimal = raw.scopes?.minimal ?? [];
   return {
     title: raw.title,
@@ -13,6 +17,10 @@ export function fillServer(raw: RawServer, auth: AuthConfig): ServerConfig {
     upstreams: mapByName(raw.upstreams, fillServerUpstream),
     issuer: raw.issuer ?? advertised(auth),
     extensions: raw.extensions ?? [uiExtension],
+    presentations: (raw.presentations ?? []).map(fillPresentation),
+    names: { ...names, ...raw.names },
+    schemas: { simplify: raw.schemas?.simplify ?? defaults.simplifySchemas },
+    budget: raw.budget === undefined ? undefined : fillBudget(raw.budget),
   };
 }
 
@@ -26,25 +34,9 @@ function fillServerUpstream(raw: RawServerUpstream): ServerUpstreamConfig {
     prefix: raw.prefix ?? "",
     include: fillPatterns(raw.include ?? {}),
     hide: fillPatterns(raw.hide ?? {}),
-    rename: fillRename(raw.rename ?? {}),
-    describe: fillDescribe(raw.describe ?? {}),
+    rename: fillRenamed(raw.rename ?? {}),
+    title: fillTexts(raw.title ?? {}),
+    describe: fillTexts(raw.describe ?? {}),
     uriPrefix: raw.uriPrefix ?? "",
   };
-}
-
-function fillRename(raw: NonNullable<RawServerUpstream["rename"]>): ServerUpstreamConfig["rename"] {
-  return { tools: mapByName(raw.tools ?? {}, String), prompts: mapByName(raw.prompts ?? {}, String) };
-}
-
-function fillDescribe(raw: NonNullable<RawServerUpstream["describe"]>): ServerUpstreamConfig["describe"] {
-  return {
-    tools: mapByName(raw.tools ?? {}, String),
-    prompts: mapByName(raw.prompts ?? {}, String),
-    resources: mapByName(raw.resources ?? {}, String),
-    templates: mapByName(raw.templates ?? {}, String),
-  };
-}
-
-function fillPatterns(raw: RawPatterns): ItemPatterns {
-  return { tools: raw.tools, prompts: raw.prompts, resources: raw.resources, templates: raw.templates };
 }

@@ -4,8 +4,10 @@ import { defaults } from "./defaults.ts";
 import type { Place } from "./fault.ts";
 import { fillAuth } from "./fill-auth.ts";
 import { fillCredential } from "./fill-credential.ts";
+import { fillCatalogLock, lockModeOf } from "./fill-lock.ts";
 import { fillServer } from "./fill-server.ts";
 import { mapByName } from "./map-by-name.ts";
+import { fillItemNotes } from "./fill-presenting.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import type { RawAudit, RawConfig, RawKeys, RawListen, RawSink, RawStore, RawUpstream } from "./raw.ts";
 import type { SecretReader } from "./secret-reader.ts";
@@ -25,9 +27,12 @@ import type {
 /** The configuration in force: defaults filled in, secrets read, paths made absolute from the file's folder. */
 export function fill(raw: RawConfig, path: string, secrets: SecretReader): Config {
   const absolute = (target: string): string => resolve(dirname(path), target);
+  const absoluteOrNone = (target: string | undefined): string | undefined =>
+    target === undefined ? undefined : absolute(target);
   const publicUrl = originOf(raw.publicUrl);
   const listen = { ...fillListen(raw.listen, defaults.listen), tls: fillListenTls(raw.listen?.tls, secrets) };
   const auth = fillAuth(raw.auth, secrets);
+  const names = { ...defaults.names, ...raw.names };
   return {
     publicUrl,
     filesUrl: raw.filesUrl === undefined ? undefined : originOf(raw.filesUrl),
@@ -36,9 +41,15 @@ export function fill(raw: RawConfig, path: string, secrets: SecretReader): Confi
     allowedHosts: (raw.allowedHosts ?? hostsOf(publicUrl, listen)).map((host) => host.toLowerCase()),
     allowedOrigins: raw.allowedOrigins ?? [publicUrl],
     auth,
-    upstreams: mapByName(raw.upstreams, (upstream, name) => fillUpstream(upstream, ["upstreams", name], secrets)),
-    servers: mapByName(raw.servers, (server) => fillServer(server, auth)),
-    policies: raw.policies === undefined ? undefined : absolute(raw.policies),
+    upstreams: mapByName(raw.upstreams, (upstream, name) => ({
+      ...fillUpstream(upstream, ["upstreams", name], secrets),
+      lock: lockModeOf(upstream.lock, raw),
+    })),
+    servers: mapByName(raw.servers, (server) => fillServer(server, auth, names)),
+    policies: absoluteOrNone(raw.policies),
+    lastGoodBundle: absoluteOrNone(raw.lastGoodBundle),
+    shadow: raw.shadow === undefined ? undefined : { policies: absolute(raw.shadow.policies) },
+    catalogLock: fillCatalogLock(raw.catalogLock, absolute, secrets),
     content: { results: raw.content?.results ?? defaults.contentResults },
     audit: fillAudit(raw.audit ?? {}, absolute, secrets),
     store: fillStore(raw.store, secrets),
@@ -96,7 +107,7 @@ function hostsOf(publicUrl: string, listen: Listen): string[] {
   return [...hosts];
 }
 
-function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): UpstreamConfig {
+function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): Omit<UpstreamConfig, "lock"> {
   const addresses = raw.addresses ?? defaults.addresses;
   return {
     url: raw.url,
@@ -119,6 +130,7 @@ function fillUpstream(raw: RawUpstream, place: Place, secrets: SecretReader): Up
     disconnect: raw.disconnect ?? defaults.disconnect,
     requestState: { singleUse: raw.requestState?.singleUse ?? defaults.stateSingleUse },
     files: raw.files === undefined ? undefined : { bytesMax: limits.fileBytesMax, ...raw.files },
+    items: fillItemNotes(raw.items),
   };
 }
 

@@ -5,11 +5,17 @@ export type RawCredential =
   | { type: "none" }
   | { type: "static"; headers?: Record<string, string>; basic?: { username: string; password: string } }
   | ({ type: "clientCredentials" } & RawClient & RawTarget)
-  | { type: "assertion"; audience?: string; seconds?: number }
-  | ({ type: "tokenExchange"; subjectTokenType?: "accessToken" | "jwt"; actor?: "none" | "assertion" } & RawClient &
-      RawTarget)
+  | { type: "assertion"; audience?: string; subject?: "plain" | "qualified"; seconds?: number }
+  | RawExchange
   | ({ type: "identityAssertion"; scopes?: string[]; resource?: string } & RawClient)
   | RawUserGrant;
+
+export interface RawExchange extends RawClient, RawTarget {
+  type: "tokenExchange";
+  subjectTokenType?: "accessToken" | "jwt";
+  actor?: "none" | "assertion";
+  boundTokens?: "refuse" | "send";
+}
 
 export interface RawUserGrant {
   type: "user";

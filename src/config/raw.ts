@@ -2,17 +2,20 @@ import type { DpopMode } from "../model/dpop-mode.ts";
 import type { IssuerProfileName } from "../model/issuer-profile.ts";
 import type { RawBuiltIn } from "./raw-built-in.ts";
 import type { RawCredential } from "./raw-credentials.ts";
+import type { RawBudget, RawNames, RawPatterns, RawPresentation, RawRenamed, RawTexts } from "./raw-presenting.ts";
 import type { ConfigurableLimit } from "./schema-limits.ts";
 import type {
   Addresses,
   CatalogFrom,
   BreakerConfig,
   Disconnect,
+  LockMode,
   ItemDeadlinesConfig,
   LogLevel,
   Strictness,
   UpstreamTimeouts,
 } from "./types.ts";
+import type { ItemNotesConfig } from "./types-presenting.ts";
 
 /** The configuration as its file has it, once `schema.ts` holds: nothing filled in, references unresolved. */
 export interface RawConfig {
@@ -25,13 +28,23 @@ export interface RawConfig {
   auth: RawAuth;
   upstreams: Record<string, RawUpstream>;
   servers: Record<string, RawServer>;
+  names?: RawNames;
+  catalogLock?: string | RawCatalogLock;
   policies?: string;
+  lastGoodBundle?: string;
+  shadow?: { policies: string };
   content?: { results?: "clean" | "observe" };
   audit?: RawAudit;
   store?: RawStore;
   keys?: RawKeys;
   limits?: Partial<Record<ConfigurableLimit, number>>;
   log?: { level?: LogLevel };
+}
+
+/** The map that may stand in the place of a path. */
+export interface RawCatalogLock {
+  file: string;
+  webhook?: { url: string; secret?: string; addresses?: Addresses };
 }
 
 export interface RawListen {
@@ -89,6 +102,7 @@ export interface RawUpstream {
   addresses?: Addresses;
   credential?: RawCredential;
   catalogFrom?: CatalogFrom;
+  lock?: LockMode;
   tls?: { ca?: string; cert?: string; key?: string };
   forwardHeaders?: string[];
   timeouts?: Partial<UpstreamTimeouts>;
@@ -100,6 +114,7 @@ export interface RawUpstream {
   disconnect?: Disconnect;
   requestState?: { singleUse?: boolean };
   files?: { routes: string[]; types: string[]; bytesMax?: number };
+  items?: ItemNotesConfig[];
 }
 
 export interface RawServer {
@@ -109,27 +124,20 @@ export interface RawServer {
   upstreams: Record<string, RawServerUpstream>;
   issuer?: string;
   extensions?: string[];
+  presentations?: RawPresentation[];
+  names?: RawNames;
+  schemas?: { simplify?: boolean };
+  budget?: RawBudget;
 }
 
 export interface RawServerUpstream {
   prefix?: string;
   include?: RawPatterns;
   hide?: RawPatterns;
-  rename?: { tools?: Record<string, string>; prompts?: Record<string, string> };
-  describe?: {
-    tools?: Record<string, string>;
-    prompts?: Record<string, string>;
-    resources?: Record<string, string>;
-    templates?: Record<string, string>;
-  };
+  rename?: RawRenamed;
+  title?: RawTexts;
+  describe?: RawTexts;
   uriPrefix?: string;
-}
-
-export interface RawPatterns {
-  tools?: string[];
-  prompts?: string[];
-  resources?: string[];
-  templates?: string[];
 }
 
 export interface RawAudit {

@@ -17,8 +17,8 @@ export function personalCatalogsNeedCallers({ upstreams, auth }: Config): Placed
 /** The gateway itself has no grant at such an upstream, so it could read nothing. */
 export function userGrantsReadForThemselves({ upstreams }: Config): PlacedFault[] {
   return Object.entries(upstreams).flatMap(([name, { catalogFrom, credential }]) => {
-    if (credential.type !== "user" || catalogFrom === "user") return [];
+    if (credential.type !== "user" || catalogFrom !== "service") return [];
     const place = ["upstreams", name, "catalogFrom"];
-    return [{ place, found: catalogFrom, expected: "user", rule: "userGrantsReadForThemselves" }];
+    return [{ place, found: catalogFrom, expected: "user or lock", rule: "userGrantsReadForThemselves" }];
   });
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { printable, type Place, type PlacedFault } from "./fault.ts";
 import { isLoopbackHost } from "./loopback.ts";
+import { connectPages } from "../model/identifiers.ts";
 import { secretMask, type Secret } from "./secret.ts";
 import type { Config } from "./types.ts";
 import type { ClientConfig, CredentialConfig } from "./types-credentials.ts";
@@ -154,6 +155,39 @@ export function grantClientsAreWhole(config: Config): PlacedFault[] {
       ? fault("clientId", "the client whose secret it is")
       : [];
   });
+}
+
+/** A profile is of a server that neither names itself in answers nor registers clients: both have to be known beforehand. */
+export function grantProfilesAreWhole(config: Config): PlacedFault[] {
+  return eachCredential(config, (credential, place) => {
+    if (credential.type !== "user" || credential.profile === "standard") return [];
+    const { profile, issuer, clientId } = credential;
+    const needed = [
+      ["issuer", issuer, `the issuer of ${profile}'s authorization server, whose answers do not name it`],
+      ["clientId", clientId, `a client registered by hand, as ${profile} registers none by itself`],
+    ] as const;
+    return needed
+      .filter(([, value]) => value === undefined)
+      .map(([name, , expected]) => ({
+        place: [...place, name],
+        found: "nothing",
+        expected,
+        rule: "grantProfilesAreWhole",
+      }));
+  });
+}
+
+/** People connect an upstream at `/connect/{its name}`. */
+export function grantUpstreamsHaveTheirPages({ upstreams }: Config): PlacedFault[] {
+  const taken = Object.values<string>(connectPages);
+  return Object.entries(upstreams)
+    .filter(([name, { credential }]) => credential.type === "user" && taken.includes(name))
+    .map(([name]) => ({
+      place: ["upstreams", name],
+      found: printable(name),
+      expected: `another name than ${taken.join(", ")}: /connect/${name} is a page of the gateway's own`,
+      rule: "grantUpstreamsHaveTheirPages",
+    }));
 }
 
 export function grantIssuersAreHttps(config: Config): PlacedFault[] {

@@ -24,6 +24,13 @@ export function redisStoreNeedsKeys({ store, keys, auth }: Config): PlacedFault[
   return missing.map((place) => ({ place, found: "nothing", expected, rule: "redisStoreNeedsKeys" }));
 }
 
+/** Sealed with a key of this process, it could be read by no other, and the file is for the next one. */
+export function lastGoodBundleNeedsKey({ lastGoodBundle, keys }: Config): PlacedFault[] {
+  if (lastGoodBundle === undefined || keys.session !== undefined) return [];
+  const expected = "a key that the next process has too, because lastGoodBundle is sealed with it";
+  return [{ place: ["keys", "session"], found: "nothing", expected, rule: "lastGoodBundleNeedsKey" }];
+}
+
 export function redisAuditNeedsRedisStore({ store, audit }: Config): PlacedFault[] {
   if (store.kind === "redis") return [];
   return audit.sinks.flatMap((sink, index) =>
@@ -62,11 +69,12 @@ export function auditSinksAreUnique({ audit }: Config): PlacedFault[] {
 }
 
 /** HMAC-SHA-256 keys no shorter than its output (RFC 2104 §3). An empty one has been reported as unreadable. */
-export function keysAreLongEnough({ keys, audit, auth }: Config): PlacedFault[] {
+export function keysAreLongEnough({ keys, audit, auth, catalogLock }: Config): PlacedFault[] {
   const all: { secret: Secret | undefined; place: Place }[] = [
     { secret: keys.session, place: ["keys", "session"] },
     ...keys.sessionPrevious.map((secret, index) => ({ secret, place: ["keys", "sessionPrevious", index] })),
     { secret: audit.digestKey, place: ["audit", "digestKey"] },
+    { secret: catalogLock?.webhook?.secret, place: ["catalogLock", "webhook", "secret"] },
   ];
   if (auth.kind === "issuers") {
     all.push({ secret: auth.builtIn?.cookieSecret, place: ["auth", "builtIn", "cookieSecret"] });

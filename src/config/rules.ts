@@ -9,11 +9,14 @@ import * as credentials from "./rules-credentials.ts";
 import * as files from "./rules-files.ts";
 import * as issuers from "./rules-issuers.ts";
 import * as listen from "./rules-listen.ts";
+import * as lock from "./rules-lock.ts";
 import * as keeping from "./rules-keeping.ts";
+import * as presenting from "./rules-presenting.ts";
 import * as publicSide from "./rules-public.ts";
 import * as servers from "./rules-servers.ts";
 import * as hop from "./rules-upstream-hop.ts";
 import * as upstreams from "./rules-upstreams.ts";
+import * as credentialWarnings from "./warnings-credentials.ts";
 import * as issuerWarnings from "./warnings-issuers.ts";
 import * as warnings from "./warnings.ts";
 import type { Config } from "./types.ts";
@@ -76,10 +79,15 @@ export const rules: readonly Rule[] = [
   credentials.exchangesNameTheirTarget,
   credentials.identityAssertionsNeedAProvider,
   credentials.grantClientsAreWhole,
+  credentials.grantProfilesAreWhole,
   credentials.grantIssuersAreHttps,
   credentials.grantsNeedPages,
+  credentials.grantUpstreamsHaveTheirPages,
   catalog.personalCatalogsNeedCallers,
   catalog.userGrantsReadForThemselves,
+  lock.locksNeedAFile,
+  lock.lockedCatalogsAreLocked,
+  lock.lockWebhooksAreUsable,
   upstreams.deadlinesNameOneKind,
   files.filesUrlIsAnOrigin,
   files.filesUrlHasAHostOfItsOwn,
@@ -90,8 +98,15 @@ export const rules: readonly Rule[] = [
   servers.serversAdvertiseKnownIssuers,
   servers.minimalScopesAreSupported,
   servers.renamesDoNotCollide,
+  presenting.presentationIdsAreUnique,
+  presenting.presentationsNameTheServersUpstreams,
+  presenting.presentedNamesDoNotCollide,
+  presenting.writtenNamesFit,
+  presenting.prefixesFit,
+  presenting.itemNotesNameOneKind,
   keeping.redisUrlIsRedis,
   keeping.redisStoreNeedsKeys,
+  keeping.lastGoodBundleNeedsKey,
   keeping.redisAuditNeedsRedisStore,
   keeping.requiredAuditHasSink,
   keeping.auditSinksAreUnique,
@@ -109,4 +124,6 @@ export const warningRules: readonly Rule[] = [
   warnings.prefixesAreShared,
   issuerWarnings.audiencesAreShared,
   issuerWarnings.audiencesAreMissing,
+  credentialWarnings.boundTokensAreNotExchanged,
+  credentialWarnings.plainSubjectsMayBeShared,
 ];

@@ -76,7 +76,7 @@ export const builtInProvider: SchemaNode = objectOf(
   {
     required: ["issuer", "clientId"],
     description:
-      "The company's OpenID provider, at which people sign in instead of with passwords here. Its redirect URI for the gateway is `publicUrl` with `/oauth/callback`.",
+      "The company's OpenID provider, at which people sign in instead of with passwords here. Its redirect URIs for the gateway are `publicUrl` with `/oauth/callback`, and with `/connect/callback` for the pages at `/connect`.",
   },
 );
 

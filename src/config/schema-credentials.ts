@@ -76,7 +76,8 @@ const userBranch: SchemaNode = objectOf(
     title: { ...text, description: "What people are told that they connect. Absent: the upstream's name." },
     issuer: {
       ...url,
-      description: "The only authorization server to accept. Absent: the first that the upstream names, from then on.",
+      description:
+        "The only authorization server to accept, for which you vouch. Absent: the first that the upstream names, from then on; it must promise `iss` in its answers (RFC 9207).",
     },
     clientId: {
       ...text,
@@ -99,7 +100,7 @@ const userBranch: SchemaNode = objectOf(
       type: "string",
       enum: ["standard", "github", "slack"],
       default: defaults.grantProfile,
-      description: "For servers that answer in ways of their own.",
+      description: "For servers that answer in ways of their own, which need `issuer` and `clientId`.",
     },
   },
   { required: ["type"] },
@@ -133,6 +134,13 @@ export const credential: SchemaNode = {
             "A short-lived JWT of the gateway's that says who calls: subject, tenant, groups and client. It verifies with the keys at `{publicUrl}/oauth/assertion-keys`.",
         },
         audience: { ...url, description: "`aud` of the assertion. Absent: the upstream's `url`." },
+        subject: {
+          type: "string",
+          enum: ["plain", "qualified"],
+          default: defaults.assertionSubject,
+          description:
+            "How `sub` names the caller: `plain`, as their issuer does, or `qualified`, with the issuer's alias before it (`corp:ada`), for upstreams that look at nothing else although several issuers are accepted. `sub_id` names issuer and subject either way.",
+        },
         seconds: integer({
           minimum: 60,
           maximum: 300,
@@ -163,6 +171,13 @@ export const credential: SchemaNode = {
           default: defaults.actor,
           description:
             "Whether the gateway says, by an assertion of its own in `actor_token`, that it acts for the caller. The server must trust the keys at `{publicUrl}/oauth/assertion-keys`.",
+        },
+        boundTokens: {
+          type: "string",
+          enum: ["refuse", "send"],
+          default: defaults.boundTokens,
+          description:
+            "What becomes of a caller's token that is bound to a key (DPoP) or a certificate. `send` shows it to `issuer` without proof of possession, as a bearer token; many servers refuse that.",
         },
       },
       { required: ["type", "issuer", "clientId"] },

@@ -27,11 +27,13 @@ export type ConfigurableLimit =
   | "itemsPerUpstreamMax"
   | "catalogAgeMsMax"
   | "catalogStaleMsMax"
+  | "catalogDriftCalmMs"
   | "auditQueueMax"
   | "auditStreamEventsMax"
   | "storeCommandTimeoutMs"
   | "memoryStoreEntriesMax"
-  | "drainMs";
+  | "drainMs"
+  | "bundlePollMs";
 
 const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; description: string }> = {
   bodyBytesMax: {
@@ -143,6 +145,12 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
     maximum: 86_400_000,
     description: "Milliseconds for which the last list serves while its upstream does not answer.",
   },
+  catalogDriftCalmMs: {
+    minimum: 0,
+    maximum: 86_400_000,
+    description:
+      "Milliseconds for which an item stays withheld after a list showed it under a definition that the lock does not approve. Longer than lists are used, so that replicas of an upstream that differ make nothing come and go.",
+  },
   auditQueueMax: {
     minimum: 10,
     maximum: 1_000_000,
@@ -162,6 +170,12 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
     minimum: 100,
     maximum: 10_000_000,
     description: "Records in the memory store; a full one takes no new records.",
+  },
+  bundlePollMs: {
+    minimum: 100,
+    maximum: 3_600_000,
+    description:
+      "Milliseconds between two looks at the files of policies and lock. A change is put in force once two looks agree on it, so that files are not read half written.",
   },
   drainMs: {
     minimum: 0,
@@ -195,11 +209,13 @@ export const limitsSchema: SchemaNode = objectOf(
     itemsPerUpstreamMax: limit("itemsPerUpstreamMax"),
     catalogAgeMsMax: limit("catalogAgeMsMax"),
     catalogStaleMsMax: limit("catalogStaleMsMax"),
+    catalogDriftCalmMs: limit("catalogDriftCalmMs"),
     auditQueueMax: limit("auditQueueMax"),
     auditStreamEventsMax: limit("auditStreamEventsMax"),
     storeCommandTimeoutMs: limit("storeCommandTimeoutMs"),
     memoryStoreEntriesMax: limit("memoryStoreEntriesMax"),
     drainMs: limit("drainMs"),
+    bundlePollMs: limit("bundlePollMs"),
   },
   { description: "Bounds that installations may need to change." },
 );

@@ -1,3 +1,5 @@
+type SchemaType = "object" | "array" | "string" | "integer" | "boolean";
+
 /** The part of JSON Schema 2020-12 that the configuration's schema uses. */
 export interface SchemaNode {
   readonly $schema?: string;
@@ -6,7 +8,7 @@ export interface SchemaNode {
   readonly $defs?: Readonly<Record<string, SchemaNode>>;
   readonly title?: string;
   readonly description?: string;
-  readonly type?: "object" | "array" | "string" | "integer" | "boolean";
+  readonly type?: SchemaType | readonly SchemaType[];
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly properties?: Readonly<Record<string, SchemaNode>>;

@@ -2,6 +2,8 @@ import { limits } from "../model/limits.ts";
 import { defaults } from "./defaults.ts";
 import { addresses, integer, mapOf, name, objectOf, secret, url } from "./schema-common.ts";
 import { credential } from "./schema-credentials.ts";
+import { lockMode } from "./schema-lock.ts";
+import { items } from "./schema-items.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 const tls: SchemaNode = objectOf(
@@ -143,11 +145,12 @@ const upstream: SchemaNode = objectOf(
     credential,
     catalogFrom: {
       type: "string",
-      enum: ["service", "user"],
+      enum: ["service", "user", "lock"],
       default: defaults.catalogFrom,
       description:
-        "On whose account lists are read. `service`: the gateway's own, once for everybody; policy then says who sees what. `user`: that of each person, for upstreams that list to each what they may use; it needs a credential that differs by caller. With `credential.type: user` it is `user`, and whoever has not connected the upstream yet sees one tool in its place, `connect_` and its name.",
+        "On whose account lists are read. `service`: the gateway's own, once for everybody; policy then says who sees what. `user`: that of each person, for upstreams that list to each what they may use; it needs a credential that differs by caller. `lock`: nobody's; the definitions are those of the catalog lock, for upstreams that only users can list. With `credential.type: user` it is `user` unless it is `lock`, and with `user` whoever has not connected the upstream yet sees one tool in its place, `connect_` and its name.",
     },
+    lock: lockMode,
     tls,
     forwardHeaders,
     timeouts: objectOf(
@@ -200,6 +203,7 @@ const upstream: SchemaNode = objectOf(
       { description: "How the state is treated that a modern upstream gives a client to come back with." },
     ),
     files,
+    items,
   },
   { required: ["url"] },
 );

@@ -3,7 +3,9 @@ import { authSchema } from "./schema-auth.ts";
 import { integer, objectOf, secret, url } from "./schema-common.ts";
 import { assertionKeys } from "./schema-credentials.ts";
 import { limitsSchema } from "./schema-limits.ts";
+import { catalogLockSchema } from "./schema-lock.ts";
 import type { SchemaNode } from "./schema-node.ts";
+import { namesSchema } from "./schema-presenting.ts";
 import { serversSchema } from "./schema-servers.ts";
 import { upstreamsSchema } from "./schema-upstreams.ts";
 
@@ -180,10 +182,28 @@ export const configSchema: SchemaNode = {
       auth: authSchema,
       upstreams: upstreamsSchema,
       servers: serversSchema,
+      names: namesSchema(false),
       policies: {
         ...path,
-        description: "The folder that holds policies. Absent: there are none, and nothing is allowed.",
+        description:
+          "The folder that holds policies, and folders of owners with more of them. Read again when they change and on SIGHUP. Absent: there are none, and nothing is allowed.",
       },
+      lastGoodBundle: {
+        ...path,
+        description:
+          "A file in which the gateway keeps, sealed with `keys.session`, the policies and the lock that were last put in force, to serve them when the files are broken at a start. Absent: a shared store keeps them, a store in memory nothing.",
+      },
+      shadow: objectOf(
+        {
+          policies: { ...path, description: "A folder of policies, as `policies`." },
+        },
+        {
+          required: ["policies"],
+          description:
+            "Policies that are evaluated beside those in force, and decide nothing: how they would decide otherwise is counted and recorded. Absent: none.",
+        },
+      ),
+      catalogLock: catalogLockSchema,
       content: objectOf(
         {
           results: {

@@ -118,8 +118,8 @@ function wording(pattern: string): string {
 
 function kindWanted(error: ErrorObject): string {
   if (schemaOf(error).writeOnly === true) return wording(referencePattern);
-  const wanted = textParam(error, "type");
-  return kinds.get(wanted) ?? wanted;
+  const { type = [] } = schemaOf(error);
+  return (typeof type === "string" ? [type] : type).map((wanted) => kinds.get(wanted) ?? wanted).join(" or ");
 }
 
 const kinds: ReadonlyMap<string, string> = new Map([

@@ -39,6 +39,7 @@ export interface TargetConfig {
 interface AssertionConfig {
   readonly type: "assertion";
   readonly audience: string;
+  readonly subject: "plain" | "qualified";
   readonly seconds: number;
 }
 
@@ -46,6 +47,7 @@ interface TokenExchangeConfig extends ClientConfig, TargetConfig {
   readonly type: "tokenExchange";
   readonly subjectTokenType: "accessToken" | "jwt";
   readonly actor: "none" | "assertion";
+  readonly boundTokens: "refuse" | "send";
 }
 
 /** The caller's own grant at the upstream's authorization server. */

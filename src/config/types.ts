@@ -1,7 +1,10 @@
 import type { Limits } from "../model/limits.ts";
+import type { NameRules } from "../model/shown-name.ts";
 import type { AuthConfig } from "./types-auth.ts";
 import type { CredentialConfig } from "./types-credentials.ts";
 import type { Secret } from "./secret.ts";
+import type { BudgetConfig, ItemNotesConfig, ItemTexts } from "./types-presenting.ts";
+import type { PresentationConfig, RenamedItems } from "./types-presenting.ts";
 
 /**
  * The configuration in force: every default filled in, every secret resolved, every path absolute,
@@ -25,12 +28,23 @@ export interface Config {
   readonly servers: ByName<ServerConfig>;
   /** Absolute path of the folder that holds policies; undefined means that nothing is allowed. */
   readonly policies: string | undefined;
+  /** Absolute path of the file that keeps what was last put in force; undefined: the store keeps it where it is shared. */
+  readonly lastGoodBundle: string | undefined;
+  /** What is evaluated beside what is in force, and decides nothing. */
+  readonly shadow: ShadowConfig | undefined;
+  /** Undefined: nobody says what is approved. */
+  readonly catalogLock: CatalogLockConfig | undefined;
   readonly content: { readonly results: "clean" | "observe" };
   readonly audit: AuditConfig;
   readonly store: StoreConfig;
   readonly keys: KeysConfig;
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
+}
+
+export interface ShadowConfig {
+  /** Absolute path of a folder, as `policies`. */
+  readonly policies: string;
 }
 
 export type ByName<T> = Readonly<Record<string, T>>;
@@ -66,6 +80,7 @@ export interface UpstreamConfig {
   readonly addresses: Addresses;
   readonly credential: CredentialConfig;
   readonly catalogFrom: CatalogFrom;
+  readonly lock: LockMode;
   readonly tls: UpstreamTlsConfig;
   /** Lower-case names. */
   readonly forwardHeaders: readonly string[];
@@ -79,6 +94,7 @@ export interface UpstreamConfig {
   /** Of a modern upstream: whether a state that it gives a client resumes one call only. */
   readonly requestState: { readonly singleUse: boolean };
   readonly files: FilesConfig | undefined;
+  readonly items: readonly ItemNotesConfig[];
 }
 
 /** PEM each; `cert` and `key` are both there or neither. */
@@ -97,8 +113,22 @@ export interface FilesConfig {
   readonly bytesMax: number;
 }
 
-/** On whose account an upstream's lists are read: the gateway's own, or that of each person. */
-export type CatalogFrom = "service" | "user";
+/**
+ * On whose account an upstream's lists are read: the gateway's own, or that of each person. `lock`: they are not read,
+ * and the definitions are those that the catalog lock approves.
+ */
+export type CatalogFrom = "service" | "user" | "lock";
+
+/** How an upstream's definitions are held to the catalog lock. */
+export type LockMode = "off" | "observe" | "enforce";
+
+export interface CatalogLockConfig {
+  /** Absolute path. */
+  readonly file: string;
+  /** Who is told of drift. */
+  readonly webhook:
+    { readonly url: string; readonly secret: Secret | undefined; readonly addresses: Addresses } | undefined;
+}
 
 /** What becomes of the calls of a legacy client that loses its connection. */
 export type Disconnect = "cancel" | "continue";
@@ -142,6 +172,11 @@ export interface ServerConfig {
   readonly issuer: string | undefined;
   /** Extensions that clients and upstreams may tell each other of. */
   readonly extensions: readonly string[];
+  readonly presentations: readonly PresentationConfig[];
+  readonly names: NameRules;
+  readonly schemas: { readonly simplify: boolean };
+  /** Undefined: nobody said what it may cost of a model's context. */
+  readonly budget: BudgetConfig | undefined;
 }
 
 /** How one upstream shows at one server. Keys and patterns are the upstream's own names. */
@@ -152,14 +187,9 @@ export interface ServerUpstreamConfig {
   readonly include: ItemPatterns;
   /** What does not, even where `include` names it. */
   readonly hide: ItemPatterns;
-  /** Original name to the whole exposed name: no prefix is added. */
-  readonly rename: { readonly tools: ByName<string>; readonly prompts: ByName<string> };
-  readonly describe: {
-    readonly tools: ByName<string>;
-    readonly prompts: ByName<string>;
-    readonly resources: ByName<string>;
-    readonly templates: ByName<string>;
-  };
+  readonly rename: RenamedItems;
+  readonly title: ItemTexts;
+  readonly describe: ItemTexts;
   /** Put before resource URIs and templates, `ui://` ones excepted. */
   readonly uriPrefix: string;
 }

@@ -2,15 +2,17 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
-import { createCookie } from "./cookies.ts";
+import { createCookie } from "../web/cookies.ts";
 import type { BrowserRecords, Sealer, SignedIn } from "./port.ts";
-import { readList, textsOf } from "./written-list.ts";
+import { readList, textsOf } from "../web/written-list.ts";
 
 /** A browser that came, signed in or not. */
 export interface Browser {
   /** What each form of this browser carries, so that no other site can send one. */
   readonly formToken: string;
   readonly who: SignedIn | undefined;
+  /** When they signed in, in milliseconds since the epoch; 0 for nobody. */
+  readonly since: number;
   /** Names the browser's session in records: a digest of what the cookie holds. */
   readonly digest: string;
 }
@@ -18,14 +20,23 @@ export interface Browser {
 export interface BrowserSessions {
   /** The browser that sent `req`; one that has no cookie yet gets it with `res`. Rejects with `StoreUnavailable`. */
   of(req: IncomingMessage, res: ServerResponse): Promise<Browser>;
-  /** Signs this browser in under a new id, so that nobody who knew the old one is signed in with it. */
-  signIn(browser: Browser, res: ServerResponse, who: SignedIn): Promise<void>;
+  /**
+   * Signs this browser in under a new id, so that nobody who knew the old one is signed in with it. `since` is a moment
+   * before the person was last found to be let in: what is ended in between has ended this too.
+   */
+  signIn(browser: Browser, res: ServerResponse, entry: Entry): Promise<void>;
   signOut(browser: Browser, res: ServerResponse): Promise<void>;
   /** Keeps one text with this session until it is let go, for `browserAttemptMs`; a later one replaces it. */
   keep(browser: Browser, text: string): Promise<void>;
   /** The kept text, left where it is. */
   kept(browser: Browser): Promise<string | undefined>;
   letGo(browser: Browser): Promise<void>;
+}
+
+/** Somebody who signed in, and when: milliseconds since the epoch. */
+interface Entry {
+  readonly who: SignedIn;
+  readonly since: number;
 }
 
 const idBytes = 32;
@@ -35,7 +46,8 @@ const shape = /^[A-Za-z0-9_-]{43}$/;
  * Browsers by a random cookie. A record exists only for those who signed in, so that strangers fill no store; the
  * cookie's digest is its key, and it rests sealed: a copy of the store signs nobody in and tells no names.
  *
- * Not checked: whether somebody was put on the deny list since; the pages ask for that with every request.
+ * Not checked: whether somebody was put on the deny list, or was on it, since; the pages ask for both with every
+ * request.
  */
 export function createBrowserSessions(of: {
   readonly publicUrl: string;
@@ -48,10 +60,11 @@ export function createBrowserSessions(of: {
   const { records, sealer } = of;
   const cookie = createCookie(of.publicUrl, "sallyport_browser");
   const newId = (): string => Buffer.from(of.random(idBytes)).toString("base64url");
-  const describe = (id: string, who: SignedIn | undefined): Browser => ({
+  const describe = (id: string, entry: Entry | undefined): Browser => ({
     formToken: createHmac("sha256", of.formKey).update(`connect-form:${id}`).digest("base64url"),
     digest: digestOf(id),
-    who,
+    who: entry?.who,
+    since: entry?.since ?? 0,
   });
   const forget = async ({ digest }: Browser): Promise<void> => {
     await Promise.all([records.delete(sessionKey(digest)), records.delete(keptKey(digest))]);
@@ -64,13 +77,13 @@ export function createBrowserSessions(of: {
       const digest = digestOf(id);
       const sealed = id === presented ? await records.get(sessionKey(digest)) : undefined;
       const text = sealed === undefined ? undefined : sealer.open(JSON.stringify(sessionKey(digest)), sealed);
-      return describe(id, text === undefined ? undefined : readSignedIn(text));
+      return describe(id, text === undefined ? undefined : readEntry(text));
     },
-    signIn: async (browser, res, who) => {
+    signIn: async (browser, res, entry) => {
       await forget(browser);
       const id = newId();
       const key = sessionKey(digestOf(id));
-      await records.set(key, sealer.seal(JSON.stringify(key), writeSignedIn(who)), limits.browserSessionMs);
+      await records.set(key, sealer.seal(JSON.stringify(key), writeEntry(entry)), limits.browserSessionMs);
       cookie.set(res, id, limits.browserSessionMs);
     },
     signOut: async (browser, res) => {
@@ -98,15 +111,16 @@ export function isOwnForm(browser: Browser, fields: URLSearchParams): boolean {
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 }
 
-function writeSignedIn({ person, name, groups }: SignedIn): string {
-  return JSON.stringify([person.tenant, person.issuer, person.subject, name, ...groups]);
+function writeEntry({ who: { person, name, groups }, since }: Entry): string {
+  return JSON.stringify([since, person.tenant, person.issuer, person.subject, name, ...groups]);
 }
 
 /** Authentic, so our own writing. */
-function readSignedIn(text: string): SignedIn | undefined {
-  const [tenant, issuer, subject, name, ...groups] = textsOf(readList(text));
+function readEntry(text: string): Entry | undefined {
+  const [since, ...texts] = readList(text);
+  const [tenant, issuer, subject, name, ...groups] = textsOf(texts);
   if (tenant === undefined || issuer === undefined || subject === undefined || name === undefined) return undefined;
-  return { person: { tenant, issuer, subject }, name, groups };
+  return typeof since === "number" ? { who: { person: { tenant, issuer, subject }, name, groups }, since } : undefined;
 }
 
 /** Read before anybody is known, so under no tenant of their own. */

@@ -15,7 +15,7 @@ import { findPlace, paths } from "./paths.ts";
 import type { Place } from "./paths.ts";
 import { askToSignIn, finishSignIn, signInElsewhere, signInHere } from "./sign-in.ts";
 import { createSignInAttempts } from "./sign-in-attempts.ts";
-import { sendRefusal } from "./visit.ts";
+import { isOver, sendRefusal } from "./visit.ts";
 import type { ConnectRoom, OwnVisit, Visit } from "./visit.ts";
 
 export interface Connect {
@@ -76,10 +76,11 @@ async function answer(room: ConnectRoom, req: IncomingMessage, res: ServerRespon
   }
 }
 
-/** Somebody on the deny list is signed out before anything is looked at. */
+/** Somebody who is out, or was since they signed in, is signed out before anything is looked at. */
 async function visitOf(room: ConnectRoom, arrived: Omit<Visit, "browser">): Promise<Visit> {
   const browser = await room.sessions.of(arrived.req, arrived.res);
-  if (browser.who === undefined || !(await room.isDenied(browser.who.person))) return { ...arrived, browser };
+  if (browser.who === undefined || !(await isOver(room, browser.who.person, browser.since)))
+    return { ...arrived, browser };
   await room.sessions.signOut(browser, arrived.res);
   return { ...arrived, browser: { ...browser, who: undefined } };
 }

@@ -1,7 +1,7 @@
 import { limits } from "../model/limits.ts";
 import { upstreamPath } from "./paths.ts";
 import type { Person, Sealer } from "./port.ts";
-import { readList, textsOf } from "./written-list.ts";
+import { readList, textsOf } from "../web/written-list.ts";
 
 /** Whom a link was made for: the person, and the client that acted for them. */
 export interface LinkOwner extends Person {

@@ -13,6 +13,8 @@ export interface ConnectOptions {
   readonly clientName: (clientId: string) => Promise<string | undefined>;
   /** Whether somebody was put on the deny list. Asked with every request. */
   readonly isDenied: (person: Person) => Promise<boolean>;
+  /** Whether what they began at `since` (milliseconds since the epoch) was ended since. Asked with every request. */
+  readonly hasEnded: (person: Person, since: number) => Promise<boolean>;
   readonly says: Says;
   readonly records: BrowserRecords;
   readonly sealer: Sealer;

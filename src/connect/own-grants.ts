@@ -5,7 +5,7 @@ import type { LinkOwner } from "./links.ts";
 import { consentPage, donePage, goOnPage } from "./pages.ts";
 import { paths } from "./paths.ts";
 import type { GrantDescription, UserGrants } from "./port.ts";
-import { sendRefusal } from "./visit.ts";
+import { isOver, sendRefusal } from "./visit.ts";
 import type { ConnectRoom, OwnVisit } from "./visit.ts";
 
 /** What a page about one upstream is about, once it is known to be this person's. */
@@ -67,6 +67,12 @@ export async function finishGrant(room: ConnectRoom, visit: OwnVisit): Promise<v
     return;
   }
   const { upstream } = finished.value;
+  // Whoever was put out while the code was exchanged: what ends grants may have come before this one was there.
+  if (await isOver(room, person, visit.browser.since)) {
+    await room.grants.revoke(person, upstream);
+    sendRefusal(room, visit, refuse("SIGNIN_DENIED", { ...person }).refusal);
+    return;
+  }
   room.log("connect.granted", { ...person, upstream });
   sendPage(visit.res, 200, donePage("Connected", "You can close this page and go back to your application."));
 }

@@ -1,11 +1,15 @@
+import { connectPages } from "../model/identifiers.ts";
+
+const home = "/connect";
+
 /** Where the pages are; all below `publicUrl`. `/connect/{upstream}` is every other single segment. */
 export const paths = {
-  home: "/connect",
-  signIn: "/connect/sign-in",
-  signOut: "/connect/sign-out",
-  callback: "/connect/callback",
-  granted: "/connect/granted",
-  revoke: "/connect/revoke",
+  home,
+  signIn: `${home}/${connectPages.signIn}`,
+  signOut: `${home}/${connectPages.signOut}`,
+  callback: `${home}/${connectPages.callback}`,
+  granted: `${home}/${connectPages.granted}`,
+  revoke: `${home}/${connectPages.revoke}`,
 } as const;
 
 type Page = keyof typeof paths;

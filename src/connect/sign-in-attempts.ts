@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits } from "../model/limits.ts";
-import { createCookie } from "./cookies.ts";
+import { createCookie } from "../web/cookies.ts";
+import { createSealedTexts } from "../web/sealed-texts.ts";
 import { paths } from "./paths.ts";
 import type { Sealer } from "./port.ts";
-import { readList, textsOf } from "./written-list.ts";
 
 /** A sign-in that this browser has under way at a provider. */
 export interface SignInAttempt {
@@ -36,8 +36,8 @@ export function createSignInAttempts(of: {
   readonly now: () => number;
 }): SignInAttempts {
   const cookie = createCookie(of.publicUrl, "sallyport_sign_in");
-  const seal = ({ way, state, kept, target }: SignInAttempt): string =>
-    of.sealer.seal(associated, JSON.stringify([of.now() + limits.browserAttemptMs, way, state, kept, target]));
+  const texts = createSealedTexts({ ...of, purpose: "connect-sign-in", lifeMs: limits.browserAttemptMs });
+  const seal = ({ way, state, kept, target }: SignInAttempt): string => texts.seal([way, state, kept, target]);
   return {
     keep: (res, attempt) => {
       const sealed = seal(attempt);
@@ -46,8 +46,7 @@ export function createSignInAttempts(of: {
       cookie.set(res, fitting, limits.browserAttemptMs);
     },
     take: (req, res, state) => {
-      const text = of.sealer.open(associated, cookie.read(req) ?? "");
-      const attempt = text === undefined ? undefined : attemptOf(text, of.now());
+      const attempt = attemptOf(texts.open(cookie.read(req) ?? ""));
       // Any page can send this browser here, and must not thereby end a sign-in that is under way.
       if (attempt !== undefined && attempt.state !== state) return undefined;
       cookie.clear(res);
@@ -57,11 +56,7 @@ export function createSignInAttempts(of: {
 }
 
 /** Authentic, so our own writing. */
-function attemptOf(text: string, now: number): SignInAttempt | undefined {
-  const [until, ...rest] = readList(text);
-  const [way, state, kept, target] = textsOf(rest);
+function attemptOf([way, state, kept, target]: readonly string[]): SignInAttempt | undefined {
   if (way === undefined || state === undefined || kept === undefined || target === undefined) return undefined;
-  return typeof until === "number" && now < until ? { way, state, kept, target } : undefined;
+  return { way, state, kept, target };
 }
-
-const associated = "connect-sign-in";

@@ -83,11 +83,12 @@ export async function finishSignIn(room: ConnectRoom, visit: Visit): Promise<voi
 
 async function enter(room: ConnectRoom, visit: Visit, who: SignedIn, target: string): Promise<void> {
   const { tenant, issuer, subject } = who.person;
+  const since = room.now();
   if (await room.isDenied(who.person)) {
     sendRefusal(room, visit, refuse("SIGNIN_DENIED", { tenant, issuer, subject }).refusal);
     return;
   }
-  await room.sessions.signIn(visit.browser, visit.res, who);
+  await room.sessions.signIn(visit.browser, visit.res, { who, since });
   room.log("connect.signed-in", { tenant, issuer, subject });
   sendRedirect(visit.res, target);
 }

@@ -5,7 +5,7 @@ import type { Browser, BrowserSessions } from "./browser-sessions.ts";
 import type { ConnectLinks } from "./links.ts";
 import type { ConnectOptions } from "./options.ts";
 import { refusalPage } from "./pages.ts";
-import type { SignedIn } from "./port.ts";
+import type { Person, SignedIn } from "./port.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 
 /** What every page works with. */
@@ -27,6 +27,16 @@ export interface Visit {
 /** The same by somebody who is signed in. */
 export interface OwnVisit extends Visit {
   readonly who: SignedIn;
+}
+
+/** Whether a person's stay that began at `since` (milliseconds since the epoch) is over: they are denied, or were since. */
+export async function isOver(
+  { isDenied, hasEnded }: Pick<ConnectOptions, "isDenied" | "hasEnded">,
+  person: Person,
+  since: number,
+): Promise<boolean> {
+  const [denied, ended] = await Promise.all([isDenied(person), hasEnded(person, since)]);
+  return denied || ended;
 }
 
 /** Renders a refusal by the gateway's one table, which counts and logs it. */

@@ -14,4 +14,4 @@ export interface Courier {
   receive(topic: CourierTopic, take: (text: string) => void): void;
 }
 
-export type CourierTopic = "answer" | "cancel" | "stream" | "session" | "connection" | "offboarding" | "token";
+export type CourierTopic = "answer" | "cancel" | "stream" | "session" | "connection" | "offboarding" | "token" | "grant";

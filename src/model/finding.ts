@@ -11,7 +11,11 @@ export interface Finding {
     | "schema-pattern-unenforced"
     | "schema-unusable"
     | "name-collision"
+    | "definition-drifted"
     | "definition-oversized"
+    | "argument-removed"
+    | "field-removed"
+    | "content-left-out"
     | "text-oversized"
     | "text-suspicious";
   readonly where: string;

@@ -16,6 +16,15 @@ export const reservedServerNames: readonly string[] = [
   "oauth",
 ];
 
+/** Pages below `/connect`; every other single segment there names an upstream. */
+export const connectPages = {
+  signIn: "sign-in",
+  signOut: "sign-out",
+  callback: "callback",
+  granted: "granted",
+  revoke: "revoke",
+} as const;
+
 /** `_meta` keys of revision 2026-07-28 (basic, "_meta"). */
 export const protocolVersionMetaKey = "io.modelcontextprotocol/protocolVersion";
 export const clientInfoMetaKey = "io.modelcontextprotocol/clientInfo";

@@ -221,6 +221,10 @@ export const limits = {
   /** Items of one page of a list towards clients: some never ask for a second one, so usual catalogs are one page. */
   listItemsPerPageMax: 1_000,
   listPageBytesMax: 4_194_304,
+  /** Presentations of one server; each costs a table of what the server has. */
+  presentationsPerServerMax: 100,
+  /** Subschemas looked at to show one input schema without composition at its top; of the rest it then says nothing. */
+  simplifiedSubschemasMax: 2_000,
   /** How long a cursor of such a list is good for. */
   listCursorMs: 3_600_000,
   /** Bytes of all pages of one list of an upstream: each is held until the last has come. */
@@ -238,6 +242,22 @@ export const limits = {
   catalogWaitMsMax: 2_000,
   /** Pause after a failed reading of an upstream's lists. */
   catalogRetryMs: 5_000,
+  /** Largest catalog lock, and how many values and levels its JSON may have: whole definitions stand in it. */
+  catalogLockBytesMax: 33_554_432,
+  catalogLockValuesMax: 1_000_000,
+  catalogLockDepthMax: 96,
+  catalogLockKeysPerObjectMax: 100_000,
+  /** Definitions of one item that are approved at a time: those of a roll-out, which are two. */
+  catalogLockApprovalsMax: 8,
+  /** Names of approvers, and the reasons that they give. */
+  catalogLockApproverCharsMax: 200,
+  catalogLockReasonCharsMax: 1_000,
+  /** How long an item stays quarantined after a list last showed it under a definition that nobody approved. */
+  catalogDriftCalmMs: 300_000,
+  /** Earlier definitions of one item that are remembered for that long; the oldest goes. */
+  catalogFormerDefinitionsMax: 8,
+  /** Drifted definitions that are remembered as reported; of more, the oldest is reported anew. */
+  catalogDriftsRememberedMax: 10_000,
   /** Pause before lists that an upstream says have changed are read: it may have more to say. */
   catalogSettleMs: 250,
   /** Such readings that follow each other without a further pause. */
@@ -246,6 +266,14 @@ export const limits = {
   catalogRefreshMsMin: 1_000,
   catalogRefreshMsMax: 30_000,
   catalogRefreshCalmMs: 60_000,
+  /** Messages that wait for the webhook that is told of drift; further ones are lost, and counted. */
+  webhookQueueMax: 1_000,
+  /** For one attempt, and how many there are, each after twice the pause of the one before. */
+  webhookTimeoutMs: 5_000,
+  webhookAttemptsMax: 5,
+  webhookRetryMs: 1_000,
+  /** Largest answer of a webhook, of which the status alone is looked at. */
+  webhookAnswerBytesMax: 65_536,
   viewsMax: 10_000,
   /** A principal's view is decided anew at least this often: conditions may read the time. */
   viewAgeMsMax: 5_000,
@@ -323,6 +351,20 @@ export const limits = {
   schemaStepsMax: 10_000_000,
 
   policyRulesMax: 10_000,
+  /** Limits, presets, or JSON pointers of one kind, in one constrain rule. */
+  policyRuleEntriesMax: 64,
+  policyPointerCharsMax: 1_024,
+  /** Rules that an explanation names: as many as somebody reads. */
+  explainedRulesMax: 20,
+  /** Of the tools that a rule is about, those whose arguments lint looks at. */
+  lintedToolsMax: 50,
+  /** Misspelt names for which lint looks for the nearest one; comparing takes longer than all else it does. */
+  lintedSuggestionsMax: 100,
+  /** Groups of decisions that a comparison of policies lists; those beyond are counted. */
+  policyDiffGroupsMax: 10_000,
+  /** JSON text of one preset. */
+  policyPresetCharsMax: 16_384,
+  policyPresetDepthMax: 16,
   conditionCharsMax: 4_000,
   conditionNestingMax: 2,
   conditionListItemsMax: 10_000,
@@ -375,9 +417,15 @@ export const limits = {
   /** How long the last good one still serves while its server fails, and how long a failure is remembered. */
   oauthClientDocumentStaleMsMax: 86_400_000,
   oauthClientDocumentFailureMs: 10_000,
-  /** Authorizations under way, and registrations within the first of these times: strangers write both, into a store that all share. */
-  oauthInteractionsMax: 2_000,
+  /**
+   * Authorizations under way, and registrations within the first of the times below, as which nobody has signed in:
+   * strangers write both, into a store that all share. The newest push the oldest out, so many at a time at most.
+   */
+  oauthInteractionsMax: 10_000,
   oauthRegistrationsUnusedMax: 2_000,
+  oauthEvictedRecordsMax: 100,
+  /** Authorizations in which one person has signed in and not consented yet. */
+  oauthInteractionsPerPersonMax: 50,
   /** A registration nobody has signed in with is forgotten after the first, one out of use after the second. */
   oauthRegistrationUnusedMs: 86_400_000,
   oauthRegistrationIdleMs: 7_776_000_000,
@@ -394,17 +442,24 @@ export const limits = {
   oauthAssertionSecondsMax: 3_600,
   oauthAssertionSkewSeconds: 30,
   oauthAssertionCharsMax: 16_384,
-  /** How long one replica asks the provider about a person, and how long and often the others look for its answer. */
-  oauthRecheckLockMs: 15_000,
+  /** How long and how often replicas look for the answer of the one that asks the provider about a person. */
   oauthRecheckWaitMs: 10_000,
   oauthRecheckPollMs: 50,
   /** What the provider said of somebody who has not come since is forgotten. */
   oauthPersonIdleMs: 7_776_000_000,
   /** How long a rotated refresh token still works, for clients that refresh twice at once. */
   oauthRefreshGraceMs: 10_000,
-  /** A generated signing key that no replica has touched for this long is forgotten. */
-  oauthSigningKeyIdleMs: 31_536_000_000,
+  /** How long a generated signing key signs; the next one is published for as long before, the last one for as long after. */
+  oauthSigningKeyMs: 2_592_000_000,
+  /** How long such keys are used before the store is asked whether they changed. */
+  oauthSigningKeysReadMs: 60_000,
+  /** Sign-ins that one browser has under way at the company's provider; each is a cookie. */
+  oauthProviderAttemptsMax: 6,
 
+  /** How long a limit's bucket is remembered from which nobody takes; then it is full again. 400 days. */
+  limitCounterMsMax: 34_560_000_000,
+  /** How long a replica that is gone still counts as having a call under way; one that is there says so three times as often. */
+  limitLeaseMs: 60_000,
   storeCommandTimeoutMs: 1_000,
   storeConnectTimeoutMs: 3_000,
   /** Longest pause between two attempts to reach the store again. */
@@ -433,6 +488,10 @@ export const limits = {
   configurationBytesMax: 1_048_576,
   policyFileBytesMax: 8_388_608,
   policyFilesMax: 1_000,
+  /** How often files that may be replaced while serving are looked at; a change counts once two looks agree on it. */
+  bundlePollMs: 2_000,
+  /** How long a shared store keeps what was last put in force. */
+  keptBundleMs: 34_560_000_000,
   /** Aliases that a YAML file may use; more is how a small file becomes a huge value. */
   yamlAliasesMax: 100,
   secretBytesMax: 65_536,

@@ -22,6 +22,8 @@ export interface Principal {
   readonly key: string;
   /** The only items this principal reaches, whatever rules allow; absent: rules alone decide. */
   readonly boundTo?: readonly ItemIdentity[];
+  /** Its token is good only with proof of possession (RFC 9449, RFC 8705); absent: whoever has it may use it. */
+  readonly senderConstrained?: true;
 }
 
 export type PrincipalIdentity = Pick<Principal, "tenant" | "issuer" | "kind" | "subject" | "clientId">;

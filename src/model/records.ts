@@ -37,9 +37,57 @@ export interface RecordSets {
   members(key: RecordKey): Promise<readonly string[]>;
 }
 
+export interface RecordTrims {
+  /**
+   * Removes the live members that expire first until `keepMax` are left, at most `takeMax` of them, and returns
+   * them. Atomic: of two callers each member goes to one.
+   */
+  takeExcess(
+    key: RecordKey,
+    bounds: { readonly keepMax: number; readonly takeMax: number },
+  ): Promise<readonly string[]>;
+}
+
 export interface RecordCounters {
   /** Adds one and returns the new count; the first of a window sets its life. */
   increment(key: RecordKey, windowMs: number): Promise<number>;
+}
+
+/** A limit on uses, as a store counts it. `name` tells its counter from every other one of the tenant. */
+export type UseLimit = { readonly name: readonly string[] } & (
+  | {
+      /** A bucket of `burst` uses, full at first, into which `count` come back in every `perMs`, one by one. */
+      readonly kind: "rate";
+      readonly count: number;
+      readonly perMs: number;
+      readonly burst: number;
+    }
+  /** So many uses in one day, which begins at midnight UTC. */
+  | { readonly kind: "quota"; readonly count: number }
+  /** So many uses under way at once, each of which holds a lease. */
+  | { readonly kind: "concurrency"; readonly count: number }
+);
+
+/** Stands for one use under way, until it is ended or `lifeMs` have passed since it was last kept. */
+export interface UseLease {
+  readonly id: string;
+  readonly lifeMs: number;
+}
+
+export type UseTaken =
+  | { readonly taken: true }
+  /** `at`: the limit whose next use is farthest off, by its position. `waitMs` until then; 0 where nobody can tell. */
+  | { readonly taken: false; readonly at: number; readonly waitMs: number };
+
+export interface RecordUses {
+  /**
+   * Takes one use from every limit, or from none where one has none left. Atomic, and by the store's own clock: replicas
+   * whose clocks differ agree. Names differ among the limits of one call.
+   */
+  takeUse(tenant: string, limits: readonly UseLimit[], lease: UseLease): Promise<UseTaken>;
+  /** Keeps a lease alive, also one that a store has lost; `names` are those of its `concurrency` limits. */
+  keepLease(tenant: string, names: readonly UseLimit["name"][], lease: UseLease): Promise<void>;
+  endLease(tenant: string, names: readonly UseLimit["name"][], leaseId: string): Promise<void>;
 }
 
 /** The store is down, slow, full or answers nonsense. Security state fails closed on it. */

@@ -24,6 +24,7 @@ import type { JsonObject } from "../model/json.ts";
 import { readClaim } from "../model/read-claim.ts";
 import type { Result } from "../model/result.ts";
 import { parseJsonText } from "../protocol/json/parse.ts";
+import { ClaimsUnreadable } from "./provider-faults.ts";
 import type { RelyingPartyOptions } from "./relying-party.ts";
 
 export interface Provider extends RelyingPartyOptions {
@@ -74,12 +75,19 @@ export async function exchangeCode(
   return complete(provider, metadata, tokens);
 }
 
-/** Uses a refresh token. Without an ID token in the answer (OpenID Connect Core §12.2) UserInfo tells who it is. */
+/** What a refresh brought: the refresh token that counts next, which is used up whatever else comes of it, and the rest. */
+export interface Refreshed {
+  readonly refreshToken: string | undefined;
+  /** Without an ID token in the answer (OpenID Connect Core §12.2) UserInfo tells who it is. */
+  read(): Promise<ProviderAnswer>;
+}
+
+/** Uses a refresh token. Both steps reject with the library's errors. */
 export async function refreshTokens(
   provider: Provider,
   metadata: AuthorizationServer,
   refreshToken: string,
-): Promise<ProviderAnswer> {
+): Promise<Refreshed> {
   const client = clientOf(provider);
   const response = await refreshTokenGrantRequest(
     metadata,
@@ -89,8 +97,14 @@ export async function refreshTokens(
     requestOptions(provider),
   );
   const tokens = await processRefreshTokenResponse(metadata, client, response);
-  if (tokens.id_token !== undefined) await validateApplicationLevelSignature(metadata, response, keyOptions(provider));
-  return complete(provider, metadata, tokens);
+  return {
+    refreshToken: tokens.refresh_token,
+    read: async () => {
+      if (tokens.id_token !== undefined)
+        await validateApplicationLevelSignature(metadata, response, keyOptions(provider));
+      return complete(provider, metadata, tokens);
+    },
+  };
 }
 
 async function complete(
@@ -170,5 +184,5 @@ function keyOptions(provider: Provider): RequestOptions & { [jwksCache]: JWKSCac
 function jsonOf(value: object | undefined): JsonObject {
   const parsed = parseJsonText(JSON.stringify(value ?? {}));
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
-  throw new Error("the claims are no JSON object within bounds");
+  throw new ClaimsUnreadable("the claims are no JSON object within bounds");
 }

@@ -5,12 +5,12 @@ import { refuse } from "../model/refusal.ts";
 import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
 import { exchangeCode, refreshTokens } from "./ask-provider.ts";
-import type { Provider } from "./ask-provider.ts";
+import type { Provider, Refreshed } from "./ask-provider.ts";
 import { readPerson } from "./person.ts";
 import type { Person } from "./person.ts";
 import type { GuardedFetch } from "./port.ts";
 import { createProviderMetadata } from "./provider-metadata.ts";
-import { providerError, refusalOf } from "./provider-faults.ts";
+import { recheckFaultOf, refusalOf } from "./provider-faults.ts";
 
 export interface RelyingPartyOptions {
   /** The provider's issuer identifier, compared as an exact string. */
@@ -55,7 +55,10 @@ export interface SignedIn extends Person {
   readonly refreshToken: string | undefined;
 }
 
-/** `gone`: the provider no longer honours the sign-in (`invalid_grant`). Every other fault is `unavailable`. */
+/**
+ * `gone`: the provider no longer honours the sign-in. `unreadable`: it answered, and the answer does not hold.
+ * `unavailable`: it could not be asked, or cannot say just now; the refresh token is the one it gave before that.
+ */
 export type Rechecked =
   | {
       readonly kind: "present";
@@ -64,8 +67,8 @@ export type Rechecked =
       /** Undefined where the provider gave none with the refresh (OpenID Connect Core §12.2). */
       readonly idToken: string | undefined;
     }
-  | { readonly kind: "gone" }
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "gone" | "unreadable" }
+  | { readonly kind: "unavailable"; readonly refreshToken: string | undefined };
 
 export interface RelyingParty {
   /** Refuses SIGNIN_PROVIDER_UNAVAILABLE. */
@@ -137,17 +140,23 @@ async function begin(
   return { url: url.href, kept: `${nonce}.${verifier}` };
 }
 
+/** What one recheck fetches at most, each within the time of a guarded fetch: metadata, tokens, keys, UserInfo. */
+export const recheckFetchesMax = 4;
+
 async function recheck(options: RelyingPartyOptions, provider: Provider, refreshToken: string): Promise<Rechecked> {
   const metadata = await provider.metadata();
-  if (!metadata.ok) return { kind: "unavailable" };
+  if (!metadata.ok) return { kind: "unavailable", refreshToken: undefined };
+  let refreshed: Refreshed | undefined;
   try {
-    const answer = await refreshTokens(provider, metadata.value, refreshToken);
+    refreshed = await refreshTokens(provider, metadata.value, refreshToken);
+    const answer = await refreshed.read();
     const person = readPerson(answer.claims, options);
-    if (!person.ok) return { kind: "unavailable" };
+    if (!person.ok) return { kind: "unreadable" };
     const idToken = answer.idToken === "" ? undefined : answer.idToken;
     return { kind: "present", person: person.value, refreshToken: answer.refreshToken ?? refreshToken, idToken };
   } catch (fault) {
-    return { kind: providerError(fault) === "invalid_grant" ? "gone" : "unavailable" };
+    const kind = recheckFaultOf(fault, refreshed !== undefined);
+    return kind === "unavailable" ? { kind, refreshToken: refreshed?.refreshToken } : { kind };
   }
 }
 

@@ -36,6 +36,14 @@ export function courierKey(to: string): string {
   return `${storeKeyPrefix}:{courier}:${encodePart(to)}`;
 }
 
+/**
+ * The key of a limit's counter. Those of one tenant share a slot of a Redis Cluster, as one command takes from all that
+ * a call meets; no record reaches such a key either.
+ */
+export function limitKey(tenant: string, name: readonly string[]): string {
+  return [`${storeKeyPrefix}:{limit:${encodePart(tenant)}}`, ...name.map(encodePart)].join(":");
+}
+
 function encodePart(part: string): string {
   const encoded = encodeText(part);
   return encoded.length <= partCharsMax ? encoded : `%h${createHash("sha256").update(encoded).digest("hex")}`;

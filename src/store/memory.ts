@@ -1,6 +1,8 @@
 import { limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
 import { StoreUnavailable } from "../model/records.ts";
+import { memoryUses } from "./memory-uses.ts";
+import { attempt, assertOpen } from "./memory-attempt.ts";
 import { createShelf } from "./shelf.ts";
 import type { Shelf } from "./shelf.ts";
 import { storeKey } from "./keys.ts";
@@ -30,11 +32,10 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   let closed = false;
 
   function openName(key: RecordKey): string {
-    if (closed) throw new StoreUnavailable("the store is closed");
+    assertOpen(closed);
     return storeKey(key);
   }
 
-  // Rejections, never synchronous throws: callers meet the same behaviour as over a network.
   function at<T>(key: RecordKey, act: (name: string) => T): Promise<T> {
     return attempt(() => act(openName(key)));
   }
@@ -72,19 +73,16 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       }),
     touch: (key, ttlMs) => at(key, (name) => shelf.extend(name, now() + lifeMs(ttlMs))),
     delete: (key) => at(key, (name) => shelf.remove(name)),
-    take: (key) =>
-      at(key, (name) => {
-        const value = shelf.text(name)?.value;
-        if (value !== undefined) shelf.remove(name);
-        return value;
-      }),
+    take: (key) => at(key, (name) => takeText(shelf, name)),
     addMember: (key, member, ttlMs) => at(key, (name) => shelf.addMember(name, member, now() + lifeMs(ttlMs))),
     removeMember: (key, member) =>
       at(key, (name) => {
         shelf.removeMember(name, member);
       }),
     members: (key) => at(key, (name) => shelf.members(name)),
+    takeExcess: (key, bounds) => at(key, (name) => shelf.takeExcess(name, bounds)),
     increment: (key, windowMs) => at(key, (name) => increment(shelf, name, now() + lifeMs(windowMs))),
+    ...memoryUses({ shelf, now, isClosed: () => closed }),
     ping: () => (closed ? Promise.reject(new StoreUnavailable("the store is closed")) : Promise.resolve()),
     close: () => {
       closed = true;
@@ -106,6 +104,12 @@ function rememberingNames(openName: (key: RecordKey) => string): (key: RecordKey
   };
 }
 
+function takeText(shelf: Shelf, name: string): string | undefined {
+  const value = shelf.text(name)?.value;
+  if (value !== undefined) shelf.remove(name);
+  return value;
+}
+
 /** A counter is a text of digits, as in Redis: `get` reads it. Its window ends where its first count set it. */
 function increment(shelf: Shelf, name: string, firstExpiresAt: number): number {
   const held = shelf.text(name);
@@ -113,10 +117,4 @@ function increment(shelf: Shelf, name: string, firstExpiresAt: number): number {
   if (!Number.isSafeInteger(count)) throw new StoreUnavailable("the record is no counter");
   shelf.putText(name, String(count), held?.expiresAt ?? firstExpiresAt);
   return count;
-}
-
-function attempt<T>(act: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(act());
-  });
 }

@@ -2,8 +2,10 @@ import { limits } from "../model/limits.ts";
 import type { RecordKey } from "../model/records.ts";
 import { connectRedis } from "./redis-connection.ts";
 import type { RedisConnection, RedisConnectionOptions } from "./redis-connection.ts";
+import { nowMs } from "./redis-clock.ts";
 import { createRedisStreams } from "./redis-streams.ts";
 import type { RedisStreams } from "./redis-streams.ts";
+import { redisUses } from "./redis-uses.ts";
 import { storeKey } from "./keys.ts";
 import { assertRecordFits, lifeMs } from "./store.ts";
 import type { Store } from "./store.ts";
@@ -19,17 +21,12 @@ export interface RedisStore extends Store {
   readonly connection: RedisConnection;
 }
 
-// One key per script, so every operation works on a cluster too. Clocks are the server's: replicas of
-// the gateway whose clocks differ still agree on who is alive.
+// One key per script, so every operation works on a cluster too.
 
 const replaceScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
-
-const nowMs = `
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 
 /**
  * Members are scored by when they expire; the set lives as long as its longest-lived member. ZADD comes
@@ -44,6 +41,15 @@ return redis.call('ZCARD', KEYS[1])`;
 
 const membersScript = `${nowMs}
 return redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now), '+inf')`;
+
+/** It only removes, which a full server allows. */
+const takeExcessScript = `${nowMs}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+local excess = math.min(redis.call('ZCARD', KEYS[1]) - ARGV[1], tonumber(ARGV[2]))
+if excess <= 0 then return {} end
+local first = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '+inf', 'LIMIT', 0, excess)
+redis.call('ZREM', KEYS[1], unpack(first))
+return first`;
 
 const incrementScript = `
 local count = redis.call('INCR', KEYS[1])
@@ -87,7 +93,10 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
       await connection.count("ZREM", storeKey(key), member);
     },
     members: (key) => connection.texts("EVAL", membersScript, 1, storeKey(key)),
+    takeExcess: (key, { keepMax, takeMax }) =>
+      connection.texts("EVAL", takeExcessScript, 1, storeKey(key), keepMax, takeMax),
     increment: async (key, windowMs) => connection.count("EVAL", incrementScript, 1, storeKey(key), lifeMs(windowMs)),
+    ...redisUses(connection),
     ping: () => connection.ping(),
     close: () => connection.close(),
     streams: createRedisStreams(connection),

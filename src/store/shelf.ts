@@ -11,17 +11,29 @@ interface Text {
 }
 
 /** Members and when each expires. A set without live members is gone. */
-type Members = Map<string, number>;
+class Members extends Map<string, number> {
+  /** None expires before: until then nobody has to look through them, however many there are. */
+  soonest = Infinity;
+}
+
+interface TrimBounds {
+  readonly keepMax: number;
+  readonly takeMax: number;
+}
 
 export interface Shelf {
   text(name: string): Text | undefined;
   has(name: string): boolean;
+  /** Makes room for so many new entries at once; throws, as each of them would, where there is none. */
+  reserve(count: number): void;
   putText(name: string, value: string, expiresAt: number): void;
   extend(name: string, expiresAt: number): boolean;
   remove(name: string): boolean;
   addMember(name: string, member: string, expiresAt: number): number;
   removeMember(name: string, member: string): void;
   members(name: string): readonly string[];
+  /** See `RecordTrims`. */
+  takeExcess(name: string, bounds: TrimBounds): readonly string[];
   clear(): void;
 }
 
@@ -49,12 +61,16 @@ class EntryShelf implements Shelf {
 
   text(name: string): Text | undefined {
     const entry = this.#live(name);
-    if (entry instanceof Map) throw wrongKind();
+    if (entry instanceof Members) throw wrongKind();
     return entry;
   }
 
   has(name: string): boolean {
     return this.#live(name) !== undefined;
+  }
+
+  reserve(count: number): void {
+    this.#makeRoom(count);
   }
 
   putText(name: string, value: string, expiresAt: number): void {
@@ -80,12 +96,13 @@ class EntryShelf implements Shelf {
   }
 
   addMember(name: string, member: string, expiresAt: number): number {
-    const set = this.#set(name) ?? new Map<string, number>();
+    const set = this.#set(name) ?? new Members();
     if (!set.has(member)) {
       this.#makeRoom();
       this.#count += 1;
     }
     set.set(member, expiresAt);
+    set.soonest = Math.min(set.soonest, expiresAt);
     // Making room may have swept the set itself away.
     this.#entries.set(name, set);
     return set.size;
@@ -102,6 +119,17 @@ class EntryShelf implements Shelf {
     return [...(this.#set(name)?.keys() ?? [])];
   }
 
+  takeExcess(name: string, { keepMax, takeMax }: TrimBounds): readonly string[] {
+    const set = this.#set(name);
+    const excess = Math.min((set?.size ?? 0) - keepMax, takeMax);
+    if (set === undefined || excess <= 0) return [];
+    const first = [...set].sort(([, one], [, other]) => one - other).slice(0, excess);
+    for (const [member] of first) set.delete(member);
+    this.#count -= first.length;
+    if (set.size === 0) this.#entries.delete(name);
+    return first.map(([member]) => member);
+  }
+
   clear(): void {
     this.#entries.clear();
     this.#count = 0;
@@ -109,7 +137,7 @@ class EntryShelf implements Shelf {
 
   #set(name: string): Members | undefined {
     const entry = this.#live(name);
-    if (entry !== undefined && !(entry instanceof Map)) throw wrongKind();
+    if (entry !== undefined && !(entry instanceof Members)) throw wrongKind();
     return entry;
   }
 
@@ -118,12 +146,9 @@ class EntryShelf implements Shelf {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
     const now = this.#now();
-    if (entry instanceof Map) {
-      for (const [member, expiresAt] of entry) {
-        if (expiresAt > now) continue;
-        entry.delete(member);
-        this.#count -= 1;
-      }
+    if (entry instanceof Members) {
+      if (entry.soonest > now) return entry;
+      this.#dropExpired(entry, now);
       if (entry.size > 0) return entry;
       this.#entries.delete(name);
       return undefined;
@@ -133,20 +158,32 @@ class EntryShelf implements Shelf {
     return undefined;
   }
 
-  #drop(name: string, entry: Text | Members): void {
-    this.#entries.delete(name);
-    this.#count -= entry instanceof Map ? entry.size : 1;
+  #dropExpired(set: Members, now: number): void {
+    set.soonest = Infinity;
+    for (const [member, expiresAt] of set) {
+      if (expiresAt > now) {
+        set.soonest = Math.min(set.soonest, expiresAt);
+      } else {
+        set.delete(member);
+        this.#count -= 1;
+      }
+    }
   }
 
-  #makeRoom(): void {
+  #drop(name: string, entry: Text | Members): void {
+    this.#entries.delete(name);
+    this.#count -= entry instanceof Members ? entry.size : 1;
+  }
+
+  #makeRoom(wanted = 1): void {
     for (let looked = 0; looked < sweepPerWrite; looked += 1) this.#sweepNext();
-    if (this.#count < this.#entriesMax) return;
+    if (this.#count + wanted <= this.#entriesMax) return;
     const now = this.#now();
     if (now - this.#fullSweepAt >= fullSweepMsMin) {
       this.#fullSweepAt = now;
       for (const name of this.#entries.keys()) this.#live(name);
     }
-    if (this.#count >= this.#entriesMax) throw new StoreUnavailable("the memory store is full of live records");
+    if (this.#count + wanted > this.#entriesMax) throw new StoreUnavailable("the memory store is full of live records");
   }
 
   #sweepNext(): void {

@@ -1,7 +1,14 @@
-import type { RecordCounters, RecordReads, RecordSets, RecordWrites } from "../model/records.ts";
+import type {
+  RecordCounters,
+  RecordReads,
+  RecordSets,
+  RecordTrims,
+  RecordUses,
+  RecordWrites,
+} from "../model/records.ts";
 
 /** Everything that rooms ask of a store. Their ports are parts of this. */
-export interface Store extends RecordReads, RecordWrites, RecordSets, RecordCounters {
+export interface Store extends RecordReads, RecordWrites, RecordSets, RecordTrims, RecordCounters, RecordUses {
   /**
    * Resolves when the store answers; rejects with `StoreUnavailable`. What readiness asks. It does not
    * show that the store accepts writes: a full or read-only one answers.

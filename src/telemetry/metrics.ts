@@ -3,6 +3,8 @@ import { metricPrefix } from "../model/identifiers.ts";
 import type { Outcome } from "../model/outcome.ts";
 import { refusalCodes } from "../model/refusal.ts";
 import type { RefusalCode } from "../model/refusal.ts";
+import { bundleMetrics, type BundleMetrics } from "./bundle-metrics.ts";
+import { lockMetrics, type LockMetrics } from "./lock-metrics.ts";
 import { createDurations, createTally } from "./tally.ts";
 import type { Durations, Tally } from "./tally.ts";
 
@@ -39,7 +41,7 @@ export interface OpenStreams {
   readonly upstreams: () => ReadonlyMap<string, number>;
 }
 
-export interface Metrics {
+export interface Metrics extends BundleMetrics, LockMetrics {
   request(sample: RequestSample): void;
   upstream(sample: UpstreamSample): void;
   /** An upstream is left alone because it fails, or no longer. */
@@ -51,6 +53,8 @@ export interface Metrics {
   /** Read whenever metrics are asked for. */
   watchStreams(read: OpenStreams): void;
   storeFailed(failure: string): void;
+  /** A use that policy limited, by what kind of limit: a closed list of ours. */
+  limited(sample: { readonly server: string; readonly kind: string }): void;
   /** The text that a scraper reads, and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -72,7 +76,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const column = closedLabel(options.columns);
   const upstream = closedLabel(options.upstreams);
   const code = closedLabel(refusalCodes);
-  const [sinkName, failureName] = [openLabel(), openLabel()];
+  const [sinkName, failureName, kindName] = [openLabel(), openLabel(), openLabel()];
 
   const requests = tallied(registry, "requests_total", "Requests by what became of them.", requestLabels);
   const requestSeconds = durations("request_seconds", "Time from a request's arrival to its answer.", "server");
@@ -84,6 +88,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   );
   const upstreamSeconds = durations("upstream_seconds", "Time an upstream took.", "upstream");
   const auditLost = counter("audit_lost_events_total", "Audit events that a sink did not take.", ["sink"]);
+  const limited = counter("limited_total", "Uses that a limit of policy refused.", ["server", "kind"]);
   const storeFailures = counter("store_failures_total", "Failed store operations and connections.", ["failure"]);
 
   function counter<Name extends string>(name: string, help: string, labelNames: Name[]): Counter<Name> {
@@ -94,6 +99,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   return {
+    ...bundleMetrics(registry),
+    ...lockMetrics(registry, options.upstreams, upstream),
     request: (sample) => {
       const name = server(sample.server);
       requests.add({
@@ -118,6 +125,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     watchStreams: (read) => {
       watchStreams(registry, read, upstream);
+    },
+    limited: (sample) => {
+      limited.inc({ server: server(sample.server), kind: kindName(sample.kind) });
     },
     storeFailed: (failure) => {
       storeFailures.inc({ failure: failureName(failure) });

@@ -19,6 +19,8 @@ export interface FileErrand {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytesMax: number;
+  /** Undefined: the upstream's own deadline alone. */
+  readonly deadlineMs?: number | undefined;
   /** Aborting ends the exchange by closing its connection. */
   readonly signal: Cancellation;
   /** Judges the head of the answer; nothing behind a refused one is read. */
@@ -138,7 +140,7 @@ class FileDispatcher extends Dispatcher {
     } else {
       door.inFlight += 1;
       const delivery = new FileDelivery(errand, client);
-      delivery.giveUpAfter(door.callMs);
+      delivery.giveUpAfter(Math.min(door.callMs, errand.deadlineMs ?? Infinity));
       // Freed when undici has let go of it, which may be later than the client hears that it is given up.
       void send(delivery, door, errand).finally(() => {
         door.inFlight -= 1;

@@ -47,6 +47,8 @@ export interface ClientCredentialsOptions extends ClientOptions, TargetOptions {
 
 export interface AssertionOptions {
   readonly audience: string;
+  /** How `sub` names the caller: as their issuer does, or with its alias before it, as groups are. */
+  readonly subject: "plain" | "qualified";
   readonly lifeSeconds: number;
 }
 
@@ -54,6 +56,8 @@ export interface TokenExchangeOptions extends ClientOptions, TargetOptions {
   readonly subjectTokenType: "accessToken" | "jwt";
   /** Whether the gateway says, by an assertion of its own, that it acts for the caller. */
   readonly actor: "none" | "assertion";
+  /** What becomes of a caller's token that is good only with proof of possession, which the gateway cannot give there. */
+  readonly boundTokens: "refuse" | "send";
 }
 
 export interface IdentityAssertionOptions extends ClientOptions {

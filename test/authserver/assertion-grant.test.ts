@@ -175,6 +175,28 @@ describe("an identity assertion (ID-JAG)", () => {
     await brokered.close();
   });
 
+  it("of that provider is about nobody who is called as the gateway calls itself", async () => {
+    const provider = createFakeProvider();
+    const broker = { issuer: okta.issuer, provider, sealer: createTestSealer(), regrantSeconds: 600 };
+    const brokered = await start({ broker, users: [] });
+    const text = await assertion(brokered, { claims: { sub: brokered.server.issuer } });
+    expect((await bring(brokered, text)).body["error"]).toBe("invalid_grant");
+    await brokered.close();
+  });
+
+  it.each<[string, Record<string, unknown>, Record<string, string>]>([
+    ["and asks for none", { scope: undefined }, {}],
+    ["though it names some", { scope: "tickets:read" }, {}],
+    ["though some are asked for", { scope: undefined }, { scope: "openid" }],
+  ])("is good for a server without scopes %s", async (_, claims, fields) => {
+    const resources = [{ uri: `${harness.server.issuer}/plain/mcp`, scopes: [], minimalScopes: [] }];
+    const plain = await start({ publicUrl: harness.server.issuer, resources });
+    const text = await assertion(plain, { claims: { resource: resources[0]?.uri, ...claims } });
+    const { status, body } = await bring(plain, text, fields);
+    expect([status, body["scope"]]).toEqual([200, "mcp"]);
+    await plain.close();
+  });
+
   it("can be used once, also at the same moment and on another replica", async () => {
     const second = await start({ publicUrl: harness.server.issuer, records: harness.records });
     const text = await assertion(harness);

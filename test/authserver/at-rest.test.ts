@@ -4,6 +4,7 @@ import { createLocalJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthServer } from "../../src/authserver/create.ts";
 import type { AuthServer } from "../../src/authserver/create.ts";
+import { StartRefused } from "../../src/model/start-refused.ts";
 import { createBrowser } from "./browser.ts";
 import { createMemoryRecords } from "./memory-records.ts";
 import type { MemoryRecords } from "./memory-records.ts";
@@ -113,7 +114,7 @@ describe("the generated signing key", () => {
     expect(kids.size).toBe(1);
   });
 
-  it("rests sealed, survives a rotation of the secrets, and is replaced when they all changed", async () => {
+  it("rests sealed, and survives a rotation of the secrets", async () => {
     const records = createMemoryRecords();
     const kidOf = async (keys: readonly string[]): Promise<unknown> =>
       (await start(records, keys)).publicKeys().keys[0]?.["kid"];
@@ -121,11 +122,16 @@ describe("the generated signing key", () => {
     expect(records.dump()).toMatch(/oauthKeys.*v1\./);
     expect(records.dump()).not.toMatch(/"d"|\\"d\\"|P-256/);
     expect(await kidOf([newKey, oldKey])).toBe(kid);
-    expect(events).toEqual([]);
-    const replaced = await kidOf([newKey]);
-    expect(events).toEqual(["authserver.signing-key-replaced"]);
-    expect(replaced).not.toBe(kid);
-    expect(await kidOf([newKey])).toBe(replaced);
+  });
+
+  it("under another secret keeps a gateway from starting, which says what to do, and stays for those that have it", async () => {
+    const records = createMemoryRecords();
+    const kid = (await start(records, [oldKey])).publicKeys().keys[0]?.["kid"];
+    events.length = 0;
+    await expect(start(records, [newKey])).rejects.toThrow(StartRefused);
+    await expect(start(records, [newKey])).rejects.toThrow(/cookieSecretPrevious.*sallyport:default:oauthKeys:signing/);
+    expect(events).toEqual(["authserver.signing-keys-sealed", "authserver.signing-keys-sealed"]);
+    expect((await start(records, [oldKey])).publicKeys().keys[0]?.["kid"]).toBe(kid);
   });
 
   it("is not made when the store is down", async () => {

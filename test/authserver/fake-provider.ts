@@ -44,6 +44,7 @@ export function createFakeProvider(person: ProviderPerson = grace): FakeProvider
       provider.finishes.push({ kept, redirectUri, parameters: parameters.toString() });
       return Promise.resolve(provider.finished);
     },
+    recheckLockMs: 15_000,
     recheck: async (refresh) => {
       provider.rechecks.push(refresh);
       return typeof provider.rechecked === "function" ? provider.rechecked() : provider.rechecked;

@@ -89,6 +89,14 @@ export function createMemoryRecords(now: () => number = Date.now): MemoryRecords
       await yieldOnce();
       return [...membersOf(nameOf(key)).keys()];
     },
+    takeExcess: async (key, { keepMax, takeMax }) => {
+      await yieldOnce();
+      const set = membersOf(nameOf(key));
+      const excess = Math.max(Math.min(set.size - keepMax, takeMax), 0);
+      const first = [...set].sort(([, one], [, other]) => one - other).slice(0, excess);
+      for (const [member] of first) set.delete(member);
+      return first.map(([member]) => member);
+    },
     dump: () => JSON.stringify([...entries, ...[...sets].map(([name, members]) => [name, [...members.keys()]])]),
     keysOf: (kind) => [...entries.keys()].filter((name) => name.startsWith(`["${kind}"`) && live(name) !== undefined),
     clear: () => {

@@ -35,9 +35,25 @@ describe("somebody on the deny list", () => {
   });
 });
 
+describe("somebody on the deny list who knows the password", () => {
+  it("is not let in, and no session of theirs is left", async () => {
+    harness = await startHarness({ isDenied: (subject) => Promise.resolve(denied.has(subject)) });
+    denied.add(ada.subject);
+    const browser = createBrowser();
+    const form = await browser.open(authorizationUrl(harness, await registerPublic(harness)));
+    const page = await browser.submit(form, { username: ada.username, password: ada.password });
+    expect([page.status, page.left, page.text.includes("You are not let in")]).toEqual([403, undefined, true]);
+    expect(harness.records.keysOf("oauthSession")).toEqual([]);
+    const other = await browser.submit(form, { username: bob.username, password: bob.password });
+    expect(other.text).toContain("Allow access?");
+  });
+});
+
 describe("somebody whose sign-ins were ended", () => {
   const ended = async (subject: string, now = Date.now()): Promise<void> => {
-    if (harness !== undefined) await endSignIns(harness.records, subject, { now, refreshTokenSeconds: 86_400 });
+    if (harness === undefined) return;
+    const who = { tenant: "default", issuer: harness.server.issuer, subject };
+    await endSignIns(harness.records, who, { now, refreshTokenSeconds: 86_400 });
   };
 
   it("has no refresh token of before, although nobody denies them any more", async () => {
@@ -77,19 +93,28 @@ describe("somebody whose sign-ins were ended", () => {
     expect((await refresh(harness, flow.clientId, first.body["refresh_token"])).status).toBe(200);
   });
 
+  const one = { tenant: "default", issuer: "https://gateway.test", subject: "ada" };
+
   it.each([
-    [9, true],
-    [10, true],
-    [11, false],
+    [9_000, true],
+    [10_000, true],
+    [10_999, true],
+    [11_000, false],
     [undefined, true],
-  ])("in second 10: what began in second %s has ended: %s", async (since, expected) => {
+  ])("at 10.999 s: what began at %s ms has ended: %s", async (since, expected) => {
     const records = createMemoryStore({ now: () => 0 });
-    await endSignIns(records, "ada", { now: 10_999, refreshTokenSeconds: 60 });
-    expect(await hasEnded(records, "ada", since)).toBe(expected);
-    expect(await hasEnded(records, "bob", since)).toBe(false);
+    await endSignIns(records, one, { now: 10_999, refreshTokenSeconds: 60 });
+    expect(await hasEnded(records, one, since)).toBe(expected);
+    const others = [
+      { ...one, subject: "bob" },
+      { ...one, issuer: "https://other.test" },
+      { ...one, tenant: "acme" },
+    ];
+    for (const other of others) expect(await hasEnded(records, other, since)).toBe(false);
   });
 
   it.each([
+    [0, limits.oauthSignInSeconds],
     [60, limits.oauthSignInSeconds],
     [2 * limits.oauthSignInSeconds, 2 * limits.oauthSignInSeconds],
   ])(
@@ -97,11 +122,11 @@ describe("somebody whose sign-ins were ended", () => {
     async (life, kept) => {
       let now = 0;
       const records = createMemoryStore({ now: () => now });
-      await endSignIns(records, "ada", { now, refreshTokenSeconds: life });
+      await endSignIns(records, one, { now, refreshTokenSeconds: life });
       now = kept * 1_000 - 1;
-      expect(await hasEnded(records, "ada", 0)).toBe(true);
+      expect(await hasEnded(records, one, 0)).toBe(true);
       now += 1;
-      expect(await hasEnded(records, "ada", 0)).toBe(false);
+      expect(await hasEnded(records, one, 0)).toBe(false);
     },
   );
 });

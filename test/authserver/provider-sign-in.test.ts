@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { createBrowser } from "./browser.ts";
 import type { Browser, View } from "./browser.ts";
+import type { ProviderRechecked } from "../../src/authserver/port.ts";
 import { createFakeProvider, createTestSealer, grace } from "./fake-provider.ts";
 import type { FakeProvider } from "./fake-provider.ts";
 import { authorizationUrl, decodeToken, exchange, refresh, registerPublic, startHarness } from "./harness.ts";
@@ -106,6 +107,57 @@ describe("sign-in at the company's provider", () => {
     expect(provider.finishes).toHaveLength(1);
   });
 
+  it("takes it once also from a browser that kept the cookie, where the provider takes its code twice", async () => {
+    const provider = createFakeProvider();
+    const harness = await start(provider);
+    const cookies = new Map<string, string>();
+    const { state } = await goToProvider(harness, createBrowser(cookies));
+    const before = new Map(cookies);
+    const replay = (): Promise<View> => createBrowser(new Map(before)).open(callback(harness, state));
+    const answers = await Promise.all([replay(), replay(), replay()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
+    expect((await replay()).status).toBe(403);
+    expect(provider.finishes.length).toBeGreaterThan(1);
+  });
+
+  it("continues the authorization that it was begun for, whichever of a browser's tabs comes back first", async () => {
+    const harness = await start(createFakeProvider());
+    const browser = createBrowser();
+    const [one, other] = [await goToProvider(harness, browser), await goToProvider(harness, browser)];
+    for (const { state, clientId, verifier } of [other, one]) {
+      const done = await browser.submit(await browser.open(callback(harness, state)), {});
+      const code = done.left?.searchParams.get("code") ?? "";
+      expect((await exchange(harness, { clientId, verifier, code })).status).toBe(200);
+    }
+  });
+
+  it("leaves nothing of a stranger in the store but the authorization itself", async () => {
+    const harness = await start(createFakeProvider());
+    const clientId = await registerPublic(harness);
+    await createBrowser().open(authorizationUrl(harness, clientId, { scope: undefined }));
+    const kinds = ["oauth", "oauthAttempts", "oauthPeople", "oauthSession"].map((kind) => [
+      kind,
+      harness.records.keysOf(kind).filter((name) => !name.includes('"Client"')).length,
+    ]);
+    expect(Object.fromEntries(kinds)).toEqual({ oauth: 1, oauthAttempts: 0, oauthPeople: 0, oauthSession: 0 });
+  });
+
+  it("lets nobody in who is on the deny list, keeps nothing of them, and sends them nowhere", async () => {
+    const denied = new Set<string>();
+    const provider = createFakeProvider();
+    const harness = await start(provider, { isDenied: (subject) => Promise.resolve(denied.has(subject)) });
+    const browser = createBrowser();
+    const { state } = await goToProvider(harness, browser);
+    denied.add(grace.subject);
+    const page = await browser.open(callback(harness, state));
+    expect([page.status, page.left, page.text.includes("You are not let in")]).toEqual([403, undefined, true]);
+    for (const kind of ["oauthPeople", "oauthAttempts", "oauthSession"])
+      expect(harness.records.keysOf(kind)).toEqual([]);
+    denied.clear();
+    const again = await goToProvider(harness, browser);
+    expect((await browser.open(callback(harness, again.state))).text).toContain("Allow access?");
+  });
+
   it.each([
     ["no state", "code=abc"],
     ["an unknown state", "code=abc&state=x"],
@@ -185,7 +237,9 @@ describe("sign-in at the company's provider", () => {
       .join("; ");
     const second = await fetch(harness.origin + page.pathname, { redirect: "manual", headers: { cookie } });
     expect(second.headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^__Host-sallyport_provider=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/) as string,
+      expect.stringMatching(
+        /^__Host-sallyport_provider_[a-z0-9]+-[\w-]{6}=[\w.-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      ) as string,
     ]);
   });
 });
@@ -221,12 +275,39 @@ describe("what the provider said of somebody", () => {
     expect((await refresh(harness, clientId, answer.body["refresh_token"])).body["error"]).toBe("invalid_grant");
   });
 
-  it("is gone when the provider answers for somebody else", async () => {
+  it.each<[string, ProviderRechecked, number]>([
+    ["it honours the sign-in no more", { kind: "gone" }, 400],
+    ["its answer does not hold", { kind: "unreadable" }, 400],
+    ["it answers for somebody else", { kind: "there", person: { ...grace, subject: "p-other" } }, 400],
+    ["it cannot be asked", { kind: "unavailable" }, 200],
+    ["it cannot say any more, and gave a new token", { kind: "unavailable", refresh: "provider-refresh-2" }, 200],
+    ["it is there", { kind: "there", person: grace }, 200],
+  ])("a refresh after %s: %o answers %i, for good where it is a no", async (_what, rechecked, status) => {
     const provider = createFakeProvider();
     const harness = await start(provider);
     const { clientId, answer } = await signIn(harness);
-    provider.rechecked = { kind: "there", person: { ...grace, subject: "p-other" } };
-    expect((await refresh(harness, clientId, answer.body["refresh_token"])).body["error"]).toBe("invalid_grant");
+    provider.rechecked = rechecked;
+    const first = await refresh(harness, clientId, answer.body["refresh_token"]);
+    expect([first.status, first.body["error"]]).toEqual([status, status === 400 ? "invalid_grant" : undefined]);
+    provider.rechecked = { kind: "there", person: grace };
+    const later = await refresh(harness, clientId, first.body["refresh_token"] ?? answer.body["refresh_token"]);
+    expect(later.status).toBe(status);
+  });
+
+  it("a new token of a provider that then could not say more counts next, and vouches for nobody any longer", async () => {
+    const provider = createFakeProvider();
+    const harness = await start(provider);
+    const { clientId, answer } = await signIn(harness);
+    provider.rechecks.length = 0;
+    harness.advance(43_200_000 - 60_000);
+    provider.rechecked = { kind: "unavailable", refresh: "provider-refresh-2" };
+    const second = await refresh(harness, clientId, answer.body["refresh_token"]);
+    provider.rechecked = { kind: "unavailable" };
+    const third = await refresh(harness, clientId, second.body["refresh_token"]);
+    expect(provider.rechecks).toContain("provider-refresh-1");
+    expect(provider.rechecks.at(-1)).toBe("provider-refresh-2");
+    harness.advance(60_001);
+    expect((await refresh(harness, clientId, third.body["refresh_token"])).body["error"]).toBe("invalid_grant");
   });
 
   it.each([
@@ -307,7 +388,7 @@ describe("what the provider said of somebody", () => {
     const browser = createBrowser();
     const { state } = await goToProvider(harness, browser);
     const waiting = harness.records.dump();
-    expect(waiting).toContain("oauthAttempts");
+    expect(waiting).toContain("Interaction");
     expect(waiting).not.toContain(state);
     expect(waiting).not.toContain("verifier-1");
     for (const [key, value] of browser.cookies) {

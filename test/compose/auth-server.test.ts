@@ -124,7 +124,7 @@ describe("the authorization server that a configuration makes", () => {
       code_challenge_method: "S256",
       scope: "openid profile email offline_access",
       nonce: expect.stringMatching(/^[\w-]{43}$/) as unknown,
-      state: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+      state: expect.stringMatching(/^[\w-]+\.[\w-]{43}$/) as unknown,
     });
   });
 });

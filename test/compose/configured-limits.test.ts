@@ -48,8 +48,8 @@ describe("limits that configuration sets are the ones that hold", () => {
 
   it("the evidence queue takes auditQueueMax events and not one more", async () => {
     const config = await configWith({ auditQueueMax: 10 });
-    const digests = { configuration: "", policy: "", lock: "" };
-    const evidence = await openEvidence({ config, log, metrics, streams: undefined, digests });
+    const digests = () => ({ configuration: "", policy: "", lock: "" });
+    const evidence = await openEvidence({ config, log, metrics, streams: undefined, digests, replica: "r" });
     const kept = Array.from({ length: 11 }, (_, at) =>
       evidence.record({ type: "session", ref: String(at), tenant: "default" }),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { definitionSource, gatewayAccount } from "../../src/compose-catalog.ts";
+import { definitionSource, gatewayAccount } from "../../src/compose-catalog-source.ts";
 import type { Upstreams } from "../../src/upstream/port.ts";
 
 /** Tag characters (U+E0000 and up) that no person sees and a model reads. */

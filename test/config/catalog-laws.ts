@@ -1,9 +1,11 @@
 import type { Law } from "./built-in-laws.ts";
+import { presentingLaws } from "./presenting-laws.ts";
 
 const browser = { issuer: "corp", clientId: "gateway" };
 
-/** Of `catalogFrom`. */
+/** Of what is read of upstreams, and of how it is shown. */
 export const catalogLaws: readonly Law[] = [
+  ...presentingLaws,
   {
     rule: "personalCatalogsNeedCallers",
     at: "upstreams.crm.catalogFrom",
@@ -33,6 +35,22 @@ export const catalogLaws: readonly Law[] = [
     held: [
       ["auth.browser", browser],
       ["upstreams.crm.credential", { type: "user" }],
+    ],
+  },
+  {
+    rule: "userGrantsReadForThemselves",
+    at: "upstreams.crm.catalogFrom",
+    broken: [
+      ["auth.browser", browser],
+      ["catalogLock", "./x.json"],
+      ["upstreams.crm.credential", { type: "user" }],
+      ["upstreams.crm.catalogFrom", "service"],
+    ],
+    held: [
+      ["auth.browser", browser],
+      ["catalogLock", "./x.json"],
+      ["upstreams.crm.credential", { type: "user" }],
+      ["upstreams.crm.catalogFrom", "lock"],
     ],
   },
 ];

@@ -18,6 +18,11 @@ const provider = (more: object): Change => [
 const browser: Change = ["auth.browser", { issuer: "corp", clientId: "gw", clientSecret: "${env:SECRET}" }];
 const open: Change[] = [...nobody, ["audit", { sinks: [] }]];
 
+const upstreamCalled = (name: string, value: object): Change[] => [
+  [`upstreams.${name}`, { url: "https://crm.example.net/mcp", credential: value }],
+  [`servers.${name}-server`, { upstreams: { [name]: {} } }],
+];
+
 /** The laws of what upstreams are shown and sent. */
 export const credentialLaws: readonly Law[] = [
   {
@@ -104,6 +109,25 @@ export const credentialLaws: readonly Law[] = [
     broken: [browser, credential({ type: "user", issuer, ...secret })],
     held: [browser, credential({ type: "user", issuer, clientId: "gw", ...secret })],
   },
+  ...(["github", "slack"] as const).flatMap((profile) =>
+    [
+      { issuer: { clientId: "gw" }, clientId: { issuer } },
+      { issuer: {}, clientId: {} },
+    ].flatMap((missing) =>
+      (["issuer", "clientId"] as const).map((at): Law => ({
+        rule: "grantProfilesAreWhole",
+        at: `upstreams.crm.credential.${at}`,
+        broken: [browser, credential({ type: "user", profile, ...missing[at] })],
+        held: [browser, credential({ type: "user", profile, issuer, clientId: "gw" })],
+      })),
+    ),
+  ),
+  ...["sign-in", "sign-out", "callback", "granted", "revoke"].map((name): Law => ({
+    rule: "grantUpstreamsHaveTheirPages",
+    at: `upstreams.${name}`,
+    broken: [browser, ...upstreamCalled(name, { type: "user" })],
+    held: [browser, ...upstreamCalled(`${name}s`, { type: "user" }), ...upstreamCalled(name, { type: "none" })],
+  })),
   {
     rule: "grantIssuersAreHttps",
     at: "upstreams.crm.credential.issuer",
@@ -160,4 +184,57 @@ export const credentialLaws: readonly Law[] = [
       credential({ type: "static", headers: { "x-tenant": "${env:SECRET}" } }),
     ],
   },
+];
+
+const bindingIssuer: Change = [
+  "auth.issuers",
+  [{ alias: "corp", issuer: "https://login.example.com", dpop: "require" }],
+];
+const exchanged = { ...exchange, audience: "crm" };
+const headless: Change[] = [
+  ["store", { redis: { url: "${env:REDIS_URL}" } }],
+  ["keys", { session: "${env:EDGE_32}" }],
+  ["auth.headless", {}],
+];
+
+/** What `check` warns of and takes all the same. */
+export const credentialCautions: readonly Law[] = [
+  ...[{ ...exchanged, boundTokens: "send" }, { type: "assertion" }].map((held): Law => ({
+    rule: "boundTokensAreNotExchanged",
+    at: "upstreams.crm.credential.boundTokens",
+    broken: [bindingIssuer, credential(exchanged)],
+    held: [bindingIssuer, credential(held)],
+  })),
+  {
+    rule: "boundTokensAreNotExchanged",
+    at: "upstreams.crm.credential.boundTokens",
+    broken: [bindingIssuer, credential(exchanged)],
+    held: [credential(exchanged)],
+  },
+  ...(
+    [
+      [
+        [
+          "auth.issuers",
+          [
+            { alias: "corp", issuer },
+            { alias: "partner", issuer: "https://partner.example.com" },
+          ],
+        ],
+      ],
+      [["auth.builtIn", { users: [{ username: "ada", password: "${env:SECRET}" }] }]],
+      headless,
+    ] as Change[][]
+  ).flatMap((several): Law[] =>
+    [
+      [...several, credential({ type: "assertion", subject: "qualified" })],
+      [credential({ type: "assertion" })],
+      [...several, credential(exchanged)],
+    ].map((held) => ({
+      rule: "plainSubjectsMayBeShared",
+      at: "upstreams.crm.credential.subject",
+      broken: [...several, credential({ type: "assertion" })],
+      held,
+    })),
+  ),
 ];

@@ -70,6 +70,7 @@ function typeOf(node: SchemaNode): string {
 }
 
 function typeByShape(node: SchemaNode): string {
+  if (typeof node.type === "object") return "text or map";
   if (node.type === "integer") return `${node.minimum ?? ""} to ${node.maximum ?? ""}`;
   if (node.type === "array") return node.items?.type === "object" ? "list of maps" : "list of texts";
   if (node.type === "object") return typeof node.additionalProperties === "object" ? "map by name" : "map";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readPolicyFolder } from "../../src/config/policies.ts";
+import { limits } from "../../src/model/limits.ts";
 
 let folder = "";
 
@@ -30,9 +31,9 @@ describe("readPolicyFolder", () => {
     expect(readPolicyFolder(folder)).toEqual({
       ok: true,
       documents: [
-        { path: join(folder, "C.YAML"), value: { policy: "c" } },
-        { path: join(folder, "a.yaml"), value: { policy: "a" } },
-        { path: join(folder, "b.yml"), value: { policy: "b" } },
+        { path: join(folder, "C.YAML"), owner: undefined, value: { policy: "c" } },
+        { path: join(folder, "a.yaml"), owner: undefined, value: { policy: "a" } },
+        { path: join(folder, "b.yml"), owner: undefined, value: { policy: "b" } },
       ],
     });
   });
@@ -44,16 +45,33 @@ describe("readPolicyFolder", () => {
     symlinkSync("..data/a.yaml", join(folder, "a.yaml"));
     expect(readPolicyFolder(folder)).toEqual({
       ok: true,
-      documents: [{ path: join(folder, "a.yaml"), value: { policy: "a" } }],
+      documents: [{ path: join(folder, "a.yaml"), owner: undefined, value: { policy: "a" } }],
     });
   });
 
-  it("refuses a folder within, whose denies would silently not count", () => {
-    mkdirSync(join(folder, "more"));
+  it("reads the folders within as those of owners", () => {
+    mkdirSync(join(folder, "crm-team"));
+    write("crm-team/crm.yaml", "policy: crm");
+    write("a.yaml", "policy: a");
+    const read = readPolicyFolder(folder);
+    expect(read.ok && read.documents.map(({ path, owner }) => [path, owner])).toEqual([
+      [join(folder, "a.yaml"), undefined],
+      [join(folder, "crm-team", "crm.yaml"), "crm-team"],
+    ]);
+  });
+
+  it("refuses a folder within an owner's, whose denies would silently not count", () => {
+    mkdirSync(join(folder, "crm-team", "more"), { recursive: true });
     const read = readPolicyFolder(folder);
     expect(read.ok ? [] : read.faults.map(({ path, rule }) => [path, rule])).toEqual([
-      [join(folder, "more"), "policiesAreReadable"],
+      [join(folder, "crm-team", "more"), "policiesAreReadable"],
     ]);
+  });
+
+  it("refuses a file over its bound without reading it", () => {
+    write("large.yaml", "#".repeat(limits.policyFileBytesMax + 1));
+    const read = readPolicyFolder(folder);
+    expect(read.ok ? [] : read.faults.map(({ found }) => found)).toEqual([`${limits.policyFileBytesMax + 1} bytes`]);
   });
 
   it("refuses a folder that is not there, and a link that leads nowhere", () => {

@@ -3,9 +3,10 @@ import { rawRules, rules, warningRules } from "../../src/config/rules.ts";
 import { browserLaws } from "./browser-laws.ts";
 import { builtInLaws, type Change, type Law } from "./built-in-laws.ts";
 import { catalogLaws } from "./catalog-laws.ts";
-import { credentialLaws } from "./credential-laws.ts";
+import { credentialCautions, credentialLaws } from "./credential-laws.ts";
 import { issuerLaws } from "./issuer-laws.ts";
 import { listenLaws } from "./listen-laws.ts";
+import { lockLaws } from "./lock-laws.ts";
 import { changed, faultsOf, warningsOf } from "./load-text.ts";
 
 const files = { routes: ["/reports/*"], types: ["application/pdf"] };
@@ -401,6 +402,7 @@ const laws: readonly Law[] = [
   ...catalogLaws,
   ...issuerLaws,
   ...listenLaws,
+  ...lockLaws,
   ...credentialLaws,
   {
     rule: "headlessNeedsRedisStore",
@@ -461,6 +463,15 @@ const laws: readonly Law[] = [
     at: "auth.builtIn.cookieSecret",
     broken: [...redis, ["auth.builtIn", builtIn]],
     held: [...redis, ["auth.builtIn", { ...builtIn, cookieSecret: "${env:SECRET}" }]],
+  },
+  {
+    rule: "lastGoodBundleNeedsKey",
+    at: "keys.session",
+    broken: [["lastGoodBundle", "./bundle"]],
+    held: [
+      ["lastGoodBundle", "./bundle"],
+      ["keys", { session: "${env:SECRET}" }],
+    ],
   },
   {
     rule: "redisAuditNeedsRedisStore",
@@ -571,6 +582,7 @@ const cautions: readonly Law[] = [
       issuer({ audience: { support: "api://support", sales: "api://sales" } }),
     ],
   },
+  ...credentialCautions,
   ...["entra", "cognito", "authentik"].map((profile): Law => ({
     rule: "audiencesAreMissing",
     at: "auth.issuers[0].audience",

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
+import type { JWK } from "oidc-provider";
 import { createBrowser } from "../authserver/browser.ts";
 
 /** The company's OpenID provider: the real library, where whoever comes is the one person `signsIn` names. */
@@ -21,7 +22,19 @@ export interface CompanyProvider {
   close(): Promise<void>;
 }
 
-export async function startCompanyProvider(redirectUris: readonly string[]): Promise<CompanyProvider> {
+/** What a test adds to the provider. */
+export interface CompanyFeatures {
+  /** The private keys that it signs with, as JWKs. Absent: those of the library for development. */
+  readonly keys?: readonly JWK[];
+  /** Grants of the gateway's client besides those of a sign-in, which `ready` registers. */
+  readonly grants?: readonly string[];
+  readonly ready?: (provider: Provider) => void;
+}
+
+export async function startCompanyProvider(
+  redirectUris: readonly string[],
+  { keys, grants = [], ready }: CompanyFeatures = {},
+): Promise<CompanyProvider> {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${String((http.address() as AddressInfo).port)}`;
@@ -50,12 +63,13 @@ export async function startCompanyProvider(redirectUris: readonly string[]): Pro
       }),
   };
   const provider: Provider = new Provider(issuer, {
+    ...(keys === undefined ? {} : { jwks: { keys: [...keys] } }),
     clients: [
       {
         client_id: company.clientId,
         client_secret: clientSecret,
         redirect_uris: [...redirectUris],
-        grant_types: ["authorization_code", "refresh_token"],
+        grant_types: ["authorization_code", "refresh_token", ...grants],
       },
     ],
     claims: { openid: ["sub"], profile: ["name", "groups", "oid"], email: ["email", "email_verified"] },
@@ -82,6 +96,7 @@ export async function startCompanyProvider(redirectUris: readonly string[]): Pro
       return grant;
     },
   });
+  ready?.(provider);
   const callback = provider.callback();
   http.on("request", (req: IncomingMessage, res: ServerResponse) => {
     if (req.url?.startsWith("/interaction/") !== true) void callback(req, res);

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startListingUpstream } from "../advisories/listing-upstream.ts";
 import type { ListingUpstream } from "../advisories/listing-upstream.ts";
@@ -8,6 +7,7 @@ import { decodeToken } from "../authserver/harness.ts";
 import { startGatewayUnderTest } from "../journey/gateway-under-test.ts";
 import { freePort } from "../setup/free-port.ts";
 import type { GatewayUnderTest } from "../journey/gateway-under-test.ts";
+import { authorizeAt, tokensFor } from "./company-client.ts";
 import { startCompanyProvider } from "./company-provider.ts";
 import type { CompanyProvider } from "./company-provider.ts";
 
@@ -77,45 +77,13 @@ describe("the company's provider behind the built-in authorization server", () =
   );
   afterAll(stop);
 
-  /** An MCP client's sign-in as far as the consent page. */
-  async function authorize(browser: Browser): Promise<{ consent: View; clientId: string; verifier: string }> {
-    const registered = await fetch(`${originOf()}/register`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ redirect_uris: ["http://127.0.0.1:4711/cb"], token_endpoint_auth_method: "none" }),
-    });
-    const { client_id: clientId } = (await registered.json()) as { client_id: string };
-    const verifier = randomBytes(32).toString("base64url");
-    const url = new URL(`${originOf()}/authorize`);
-    url.search = new URLSearchParams({
-      response_type: "code",
-      client_id: clientId,
-      redirect_uri: "http://127.0.0.1:4711/cb",
-      code_challenge: createHash("sha256").update(verifier).digest("base64url"),
-      code_challenge_method: "S256",
-      resource: `${originOf()}/support/mcp`,
-    }).toString();
-    const { left } = await browser.open(url);
-    return { consent: await browser.open(await company.visit(left)), clientId, verifier };
-  }
-
   it("signs people of the company in: tokens carry its subject, its groups of now, and end with the person", async () => {
     company.signsIn = "ada";
     const browser = createBrowser();
-    const { consent, clientId, verifier } = await authorize(browser);
-    expect(consent.text).toContain("Allow access?");
-    const { left } = await browser.submit(consent, {});
-    const answer = await fetch(`${originOf()}/token`, {
-      method: "POST",
-      body: new URLSearchParams({
-        grant_type: "authorization_code",
-        client_id: clientId,
-        code: left?.searchParams.get("code") ?? "",
-        code_verifier: verifier,
-        redirect_uri: "http://127.0.0.1:4711/cb",
-      }),
-    });
-    const tokens = (await answer.json()) as { access_token: string; refresh_token: string };
+    const asked = await authorizeAt({ origin: originOf(), server: "support", company }, browser);
+    expect(asked.consent.text).toContain("Allow access?");
+    const { clientId } = asked;
+    const tokens = await tokensFor(asked, browser);
     expect(decodeToken(tokens.access_token).claims).toMatchObject({ sub: "ada", groups: ["staff"] });
 
     company.groups.set("ada", ["leads"]);

@@ -38,6 +38,9 @@ export interface Bench {
   readonly refusals: Refusal[];
   readonly events: string[];
   readonly denied: Set<string>;
+  /** By subject, when everything of theirs so far was ended. */
+  readonly ended: Map<string, number>;
+  now(): number;
   advance(ms: number): void;
   close(): Promise<void>;
 }
@@ -56,6 +59,7 @@ export async function startBench(changes: Partial<ConnectOptions> = {}): Promise
   const sealer = testSealer();
   const grants = grantsInMemory();
   const [refusals, events, denied]: [Refusal[], string[], Set<string>] = [[], [], new Set()];
+  const ended: Bench["ended"] = new Map();
   const connect = createConnect({
     publicUrl,
     ways: [passwordWay, providerWay],
@@ -67,6 +71,7 @@ export async function startBench(changes: Partial<ConnectOptions> = {}): Promise
       }),
     clientName: (clientId) => Promise.resolve(clientId === "desktop" ? "Desk & Top" : undefined),
     isDenied: ({ subject }) => Promise.resolve(denied.has(subject)),
+    hasEnded: ({ subject }, since) => Promise.resolve(since <= (ended.get(subject) ?? -1)),
     says: (refusal) => {
       refusals.push(refusal);
       const { status, text } = wireRules[refusal.code];
@@ -89,6 +94,8 @@ export async function startBench(changes: Partial<ConnectOptions> = {}): Promise
     refusals,
     events,
     denied,
+    ended,
+    now,
     advance: (ms) => {
       offsetMs += ms;
     },

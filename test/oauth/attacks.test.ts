@@ -100,6 +100,19 @@ const attacks: readonly (readonly [attack: string, refusedBy: readonly Cover[]])
     ],
   ],
   [
+    "a session of before an offboarding, once its person is let in again",
+    [
+      ["connect/put-out.test.ts", "is signed out in every browser of before, at whatever page, and for good"],
+      ["connect/put-out.test.ts", "is not signed in by a sign-in that was under way when it ended"],
+      ["connect/put-out.test.ts", "is ended again: %s"],
+      [
+        "journey/offboarding-sign-ins.test.ts",
+        "whoever is let in again finds every sign-in of before ended, and nobody else does",
+      ],
+      ["journey/offboarding.test.ts", "has no session of before when let in again"],
+    ],
+  ],
+  [
     "code injection: a stolen code in another sign-in",
     [
       ["authserver/tokens.test.ts", "another verifier"],
@@ -123,6 +136,17 @@ const attacks: readonly (readonly [attack: string, refusedBy: readonly Cover[]])
       ["signin/relying-party.test.ts", "another server's iss: mix-up"],
       ["signin/relying-party.test.ts", "no iss although it is advertised (RFC 9207)"],
       ["upstream/grants/connect.test.ts", "iss is %s"],
+      [
+        "upstream/grants/connect.test.ts",
+        "what an unnamed server says of itself after the attempt began does not excuse it",
+      ],
+      ["advisories/mix-up-without-iss.test.ts", "sends nobody anywhere while it does not say that its answers name it"],
+      ["advisories/mix-up-without-iss.test.ts", "never hears the code of an honest server that %s"],
+      ["advisories/mix-up-without-iss.test.ts", "nor is an error of the honest server taken for its own"],
+      [
+        "advisories/mix-up-without-iss.test.ts",
+        "is sent a hostile server's code in vain, and the hostile one learns nothing",
+      ],
       [
         "upstream/grants/connect.test.ts",
         "the code goes to the server of the attempt alone: when the upstream names another meanwhile, nowhere",
@@ -166,6 +190,10 @@ const attacks: readonly (readonly [attack: string, refusedBy: readonly Cover[]])
       ["authserver/tokens.test.ts", "replayed later is refused, and what it gave is revoked"],
       ["authserver/provider-sign-in.test.ts", "takes each answer once"],
       ["upstream/grants/connect.test.ts", "lets one of two parallel answers through, and exchanges the code once"],
+      [
+        "upstream/grants/replicas.test.ts",
+        "of two answers to one attempt that meet at two replicas at once, exactly one is taken, in each of ten rounds",
+      ],
       ["authserver/assertion-grant.test.ts", "can be used once, also at the same moment and on another replica"],
       [
         "authserver/known-clients.test.ts",

@@ -137,7 +137,7 @@ async function meetIssuer(place: Readonly<Record<string, string>>, { at, address
   const introspection = { clientId: "gateway", clientSecret: "${env:SECRET}" };
   const issuer = { alias: "corp", issuer: known, addresses, introspection };
   const config = configOf({ auth: { issuers: [issuer] } });
-  const signIn = await createSignIn({ ...opened(config), policyScopes: [] });
+  const signIn = await createSignIn({ ...opened(config), policyScopes: () => [] });
   const now = Date.now();
   const claims = { iss: known, sub: "ada", aud: `${publicUrl}/s/mcp`, iat: now / 1_000, exp: now / 1_000 + 60 };
   const token = "jwks_uri" in place ? await sign(await signer("k"), claims) : "opaque";

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { limits } from "../../src/model/limits.ts";
 import type { Result } from "../../src/model/result.ts";
-import type { RelyingParty, RelyingPartyOptions, SignedIn } from "../../src/signin/relying-party.ts";
+import type { RelyingPartyOptions, SignedIn } from "../../src/signin/relying-party.ts";
 import { segment, signer } from "../auth/mock-issuer.ts";
 import { callback, clientId, startProvider } from "./mock-provider.ts";
 import type { Behaviour, MockProvider } from "./mock-provider.ts";
@@ -359,67 +359,5 @@ describe("who the person is", () => {
   it("one group more than the most is refused", async () => {
     const groups = Array.from({ length: limits.groupsPerPersonMax + 1 }, String);
     expect(await signIn({ behaviour: (b) => (b.claims["groups"] = groups) })).toMatchObject({ ok: false });
-  });
-});
-
-describe("a recheck", () => {
-  const recheck = (party: RelyingParty = provider.party()): ReturnType<RelyingParty["recheck"]> =>
-    party.recheck("refresh-1");
-
-  it("says present with the groups of now, and the refresh token that counts next", async () => {
-    provider.behaviour.claims["groups"] = ["leavers"];
-    provider.behaviour.refreshToken = "refresh-2";
-    expect(await recheck()).toMatchObject({
-      kind: "present",
-      person: { groups: ["leavers"] },
-      refreshToken: "refresh-2",
-    });
-    expect(provider.exchanges[0]?.form.get("refresh_token")).toBe("refresh-1");
-  });
-
-  it("keeps the refresh token where the provider does not rotate it", async () => {
-    provider.behaviour.refreshToken = undefined;
-    expect(await recheck()).toMatchObject({ kind: "present", refreshToken: "refresh-1" });
-  });
-
-  it("asks UserInfo where the answer has no ID token (OpenID Connect Core §12.2)", async () => {
-    provider.behaviour.idToken = null;
-    expect(await recheck()).toMatchObject({ kind: "present", person: { subject: "ada", groups: ["staff"] } });
-  });
-
-  it("says gone for invalid_grant alone", async () => {
-    provider.behaviour.tokenError = { status: 400, error: "invalid_grant" };
-    expect(await recheck()).toEqual({ kind: "gone" });
-  });
-
-  it.each<[string, (behaviour: Behaviour) => void]>([
-    ["an overload", (b) => (b.tokenStatus = 503)],
-    ["an unknown client", (b) => (b.tokenError = { status: 401, error: "invalid_client" })],
-    ["a server error", (b) => (b.tokenError = { status: 500, error: "server_error" })],
-    ["a forged ID token", (b) => (b.claims["iss"] = "https://evil.example")],
-    ["groups that cannot be read", (b) => (b.claims["groups"] = 7)],
-    [
-      "no groups and no UserInfo",
-      (b) => {
-        b.claims["groups"] = undefined;
-        b.userInfo = 503;
-      },
-    ],
-    ["metadata that is wrong", (b) => (b.metadata["issuer"] = "https://evil.example")],
-  ])("says unavailable for %s", async (_, behave) => {
-    behave(provider.behaviour);
-    expect(await recheck()).toEqual({ kind: "unavailable" });
-  });
-
-  it("says unavailable when nobody answers", async () => {
-    const party = provider.party();
-    await party.begin(attempt);
-    await provider.http.close();
-    expect(await recheck(party)).toEqual({ kind: "unavailable" });
-  });
-
-  it("does not accept an ID token that another key signed", async () => {
-    provider.behaviour.signer = await signer("k1");
-    expect(await recheck()).toEqual({ kind: "unavailable" });
   });
 });

@@ -221,6 +221,47 @@ export function describeStoreContract(name: string, start: () => StoreUnderTest)
       expect(await store.members(key)).toEqual([]);
       expect(await store.addMember(key, "next", longMs)).toBe(1);
     });
+
+    it.each([
+      { keepMax: 2, takeMax: 9, taken: ["first", "second"], left: ["last", "third"] },
+      { keepMax: 2, takeMax: 1, taken: ["first"], left: ["last", "second", "third"] },
+      { keepMax: 4, takeMax: 9, taken: [], left: ["first", "last", "second", "third"] },
+      { keepMax: 9, takeMax: 9, taken: [], left: ["first", "last", "second", "third"] },
+      { keepMax: 0, takeMax: 9, taken: ["first", "last", "second", "third"], left: [] },
+    ])("beyond $keepMax, at most $takeMax that expire first are taken: $taken", async ({ taken, left, ...bounds }) => {
+      const { open } = start();
+      const store = await open();
+      const key = freshKey("session-set");
+      expect(await store.takeExcess(key, bounds)).toEqual([]);
+      const members = { last: 4, second: 2, first: 1, third: 3 };
+      for (const [member, lives] of Object.entries(members)) await store.addMember(key, member, lives * longMs);
+      expect([...(await store.takeExcess(key, bounds))].sort()).toEqual(taken);
+      expect([...(await store.members(key))].sort()).toEqual(left);
+      expect(await store.addMember(key, "next", longMs)).toBe(left.length + 1);
+    });
+
+    it("members that have expired are no excess", async () => {
+      const { open, pass, shortMs } = start();
+      const store = await open();
+      const key = freshKey("session-set");
+      await store.addMember(key, "brief", shortMs);
+      await store.addMember(key, "long", longMs);
+      await pass(shortMs);
+      expect(await store.takeExcess(key, { keepMax: 1, takeMax: 9 })).toEqual([]);
+      expect(await store.takeExcess(key, { keepMax: 0, takeMax: 9 })).toEqual(["long"]);
+    });
+
+    it("of many callers on two connections, each member of the excess goes to one", async () => {
+      const { open } = start();
+      const stores = [await open(), await open()];
+      const key = freshKey("session-set");
+      for (let n = 0; n < 30; n += 1) await stores[0]!.addMember(key, String(n), longMs);
+      const bounds = { keepMax: 10, takeMax: 3 };
+      const taken = await Promise.all(Array.from({ length: 12 }, (_, n) => stores[n % 2]!.takeExcess(key, bounds)));
+      expect(new Set(taken.flat()).size).toBe(20);
+      expect(taken.flat()).toHaveLength(20);
+      expect(await stores[1]!.members(key)).toHaveLength(10);
+    });
   });
 
   describe(`${name}: counters`, () => {
@@ -267,6 +308,7 @@ export function describeStoreContract(name: string, start: () => StoreUnderTest)
       await expect(store.take(set)).rejects.toMatchObject(failure);
       await expect(store.members(text)).rejects.toMatchObject(failure);
       await expect(store.addMember(text, "m", longMs)).rejects.toMatchObject(failure);
+      await expect(store.takeExcess(text, { keepMax: 0, takeMax: 1 })).rejects.toMatchObject(failure);
       await expect(store.increment(text, longMs)).rejects.toMatchObject(failure);
     });
 

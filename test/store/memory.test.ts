@@ -54,6 +54,15 @@ describe("a memory store that is full", () => {
     for (const id of ["a", "b", "c"]) expect(await store.get(["denied-token", "acme", id])).toBe(id);
   });
 
+  it("has room again for as many as were taken out of a set", async () => {
+    const { store } = fullStore();
+    const key = ["session-set", "acme", "d"] as const;
+    for (const member of ["a", "b", "c"]) await store.addMember(key, member, 10_000);
+    await store.takeExcess(key, { keepMax: 1, takeMax: 9 });
+    for (const id of ["d", "e"]) await store.set(["session", "acme", id], id, 10_000);
+    await expect(store.set(["session", "acme", "f"], "f", 10_000)).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
   it("still overwrites, touches and removes", async () => {
     const { store } = fullStore();
     for (const id of ["a", "b", "c"]) await store.set(["session", "acme", id], id, 10_000);

@@ -25,7 +25,12 @@ export function assertion(options: AssertionOptions, { signer, now, limits }: As
   const tokens = createHeldTokens({ now, limits });
   const ask = (account: OnAccountOf) => async (): Promise<Result<Held>> => {
     const iat = Math.floor(now() / 1_000);
-    const claims = { ...claimsOf(account, signer.issuer), aud: options.audience, iat, exp: iat + options.lifeSeconds };
+    const claims = {
+      ...claimsOf(account, signer.issuer, options.subject),
+      aud: options.audience,
+      iat,
+      exp: iat + options.lifeSeconds,
+    };
     const token = await signer.sign("at+jwt", { iss: signer.issuer, ...claims, jti: randomUUID() });
     const endsAt = (iat + options.lifeSeconds) * 1_000;
     const headers = Object.freeze(["authorization", `Bearer ${token}`]);
@@ -49,17 +54,18 @@ function keyOf({ tenant, principalKey, caller }: OnAccountOf): string {
 }
 
 /**
- * `sub` is the caller's subject as its own issuer names it, and `sub_id` names both (RFC 9493 §3.2.3), since two
- * issuers may have the same subject. `act` is the client that acts for the caller (RFC 8693 §4.1). On its own account
- * the gateway is the subject.
+ * `sub` is the caller's subject as its own issuer names it, or with the issuer's alias before it, and `sub_id` names
+ * issuer and subject (RFC 9493 §3.2.3), since two issuers may have the same subject. `act` is the client that acts for
+ * the caller, by the issuer that knows it (RFC 8693 §4.1). On its own account the gateway is the subject.
  */
-function claimsOf({ tenant, caller }: OnAccountOf, gateway: string): JsonObject {
+function claimsOf({ tenant, caller }: OnAccountOf, gateway: string, named: AssertionOptions["subject"]): JsonObject {
   if (caller === undefined) {
     return { sub: gateway, sub_id: subjectId(gateway, gateway), client_id: gateway, tenant };
   }
-  const { issuer, subject: sub, clientId, groups } = caller.principal;
-  const client = clientId === "" ? {} : { client_id: clientId, act: { sub: clientId } };
-  return { sub, sub_id: subjectId(issuer, sub), ...client, tenant, groups: [...groups] };
+  const { issuer, issuerAlias, subject, clientId, groups } = caller.principal;
+  const client = clientId === "" ? {} : { client_id: clientId, act: { iss: issuer, sub: clientId } };
+  const sub = named === "plain" ? subject : `${issuerAlias}:${subject}`;
+  return { sub, sub_id: subjectId(issuer, subject), ...client, tenant, groups: [...groups] };
 }
 
 function subjectId(iss: string, sub: string): JsonObject {

@@ -31,7 +31,8 @@ interface Exchanging {
  *
  * What goes on without a caller at hand, such as a stream, has what was exchanged last, and nothing once that has
  * ended: the caller's next request brings another. On its own account the gateway asks as itself, by client
- * credentials with the same target. Refuses as `clientCredentials` does; not checked: what the token says.
+ * credentials with the same target. Refuses as `clientCredentials` does, `expired` and `sender-constrained` being
+ * reasons besides; not checked: what the token says.
  */
 export function tokenExchange(options: TokenExchangeOptions, context: TokenExchangeContext): Credential {
   const requests = createTokenRequests(options, context);
@@ -52,6 +53,8 @@ function headers(
   { tokens, ...exchanging }: Exchanging,
   caller: Caller,
 ): Result<CredentialHeaders> | Promise<Result<CredentialHeaders>> {
+  const bound = refuseBound(exchanging.options, caller);
+  if (bound !== undefined) return bound;
   const key = keyOf(caller);
   const fresh = tokens.fresh(key);
   if (fresh !== undefined) return ok(fresh);
@@ -66,12 +69,26 @@ function renew(
   caller: Caller,
   used: CredentialHeaders,
 ): Promise<Result<CredentialHeaders>> {
+  const bound = refuseBound(exchanging.options, caller);
+  if (bound !== undefined) return Promise.resolve(bound);
   const refused: Ask = () => Promise.resolve(over(exchanging.options));
   return tokens.renew(keyOf(caller), used, exchangeOf(exchanging, caller) ?? refused);
 }
 
 function renewOwn(own: Credential, account: OnAccountOf, used: CredentialHeaders): Promise<Result<CredentialHeaders>> {
   return own.renew?.(account, used) ?? Promise.resolve(ok(used));
+}
+
+/**
+ * Whoever came with a token that is bound to a key (RFC 9449 §6) or a certificate (RFC 8705 §3) proved to the gateway
+ * that they hold it, and nobody can pass that proof on: to the endpoint the token would be a bearer token, which is what
+ * its issuer meant it not to be. How such a token is exchanged, RFC 8693 §1 leaves open, so it is done where the operator
+ * says so. Looked at before what is kept, so that the answer does not depend on how somebody came before.
+ */
+function refuseBound({ issuer, boundTokens }: TokenExchangeOptions, caller: Caller): Refused | undefined {
+  const isBound = caller.token !== undefined && caller.principal.senderConstrained === true;
+  if (!isBound || boundTokens === "send") return undefined;
+  return refuse("UPSTREAM_CREDENTIAL_UNAVAILABLE", { issuer, reason: "sender-constrained" });
 }
 
 function over({ issuer }: TokenExchangeOptions): Refused {

@@ -5,6 +5,7 @@ import { ok, type Result } from "../../model/result.ts";
 import { createAttempts, type Attempt } from "./attempts.ts";
 import { digestOfName, type GrantBook, type GrantName } from "./grant-book.ts";
 import type { Grant } from "./grant-record.ts";
+import { mustNameItself, withProvenIssuer } from "./issuer-proof.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Person } from "./port.ts";
 import { profileOf } from "./profiles.ts";
@@ -44,12 +45,13 @@ export interface Connecting {
 /**
  * The authorization code grant with PKCE (RFC 6749 §4.1, RFC 7636, RFC 8707, RFC 9207). An attempt is bound to the
  * person who began it and its answer to one authorization server: the issuer is part of the attempt, an `iss`
- * must equal it, and the code goes to that issuer's own token endpoint and nowhere else. This ends mix-up (RFC 9700 §4.4)
- * with servers that send `iss`; a code of one that sends none cannot be told from the attempt's own.
+ * must equal it, and the code goes to that issuer's own token endpoint and nowhere else. This ends mix-up (RFC 9700 §4.4),
+ * as a server that no operator named has to send `iss`; see `withProvenIssuer`.
  *
- * `begin` refuses with UPSTREAM_CONNECTION_REFUSED `too-many-attempts`, `finish` with one of the reasons `attempt-unknown`, `attempt-not-yours`,
- * `issuer-mismatch`, `answer-invalid`, `denied`, `server-error`, `code-refused`, `registration-lost`,
- * `issuer-changed`. Both pass on what finding the server and registering refuse.
+ * `begin` refuses with UPSTREAM_CONNECTION_REFUSED `too-many-attempts` and UPSTREAM_AUTHORIZATION_UNUSABLE
+ * `issuer-unproven`, `finish` with UPSTREAM_CONNECTION_REFUSED and one of the reasons `attempt-unknown`,
+ * `attempt-not-yours`, `issuer-mismatch`, `answer-invalid`, `denied`, `server-error`, `code-refused`,
+ * `registration-lost`, `issuer-changed`. Both pass on what finding the server and registering refuse.
  */
 export function createConnecting(context: ConnectContext): Connecting {
   const { options, book, targets, registrations } = context;
@@ -57,7 +59,8 @@ export function createConnecting(context: ConnectContext): Connecting {
   return {
     scopesFor: (target, grant) => scopesFor(options, target, grant),
     begin: async (request) => {
-      const target = await targets.find(request.upstream);
+      const found = await targets.find(request.upstream);
+      const target = found.ok ? withProvenIssuer(found.value) : found;
       if (!target.ok) return target;
       const client = await registrations.clientFor(target.value, request.redirectUri);
       if (!client.ok) return client;
@@ -122,7 +125,7 @@ function authorizationUrl({ server, resource, options }: Target, attempt: Attemp
   set("state", attempt.state);
   set("code_challenge", createHash("sha256").update(attempt.verifier).digest("base64url"));
   set("code_challenge_method", "S256");
-  if (attempt.scopes.length > 0) set(profile.scopeParameter, attempt.scopes.join(profile.scopeSeparator));
+  if (attempt.scopes.length > 0) set("scope", attempt.scopes.join(profile.scopeSeparator));
   if (resource !== undefined) set("resource", resource);
   // OpenID Connect Core §11: without it `offline_access` is ignored.
   if (attempt.scopes.includes("offline_access")) set("prompt", "consent");
@@ -164,17 +167,17 @@ async function finish(
   }
 }
 
-/** What the browser brought. Its own words reach nobody: they are whoever's who made the link. */
+/** What the browser brought, errors too. Its own words reach nobody: they are whoever's who made the link. */
 function readAnswer(
-  { server }: Target,
+  target: Target,
   { upstream, state, issuer, registeredId }: Attempt,
   params: URLSearchParams,
 ): Result<URLSearchParams> {
   const iss = params.getAll("iss");
-  const missing = iss.length === 0 && server.authorization_response_iss_parameter_supported === true;
+  const missing = iss.length === 0 && mustNameItself(target);
   if (missing || iss.some((one) => one !== issuer)) return refused(upstream, "issuer-mismatch");
   try {
-    return ok(validateAuthResponse(server, { client_id: registeredId }, params, state));
+    return ok(validateAuthResponse(target.server, { client_id: registeredId }, params, state));
   } catch (fault) {
     if (!(fault instanceof AuthorizationResponseError)) return refused(upstream, "answer-invalid");
     return refused(upstream, fault.error === "access_denied" ? "denied" : "server-error");
@@ -211,5 +214,6 @@ async function keep(
     reason: undefined,
   });
   options.log("grant-connected", { upstream, tenant: person.tenant, grant: digestOfName(name).slice(0, 16) });
+  options.witness.changed({ did: "connected", ...name, scopes, clientId });
   return ok({ upstream });
 }

@@ -29,7 +29,10 @@ export interface GrantBook {
   change(name: GrantName, change: (grant: Grant) => Grant | undefined): Promise<Grant | undefined>;
   /** Removes and returns it: of two callers, one gets the grant. */
   take(name: GrantName): Promise<Grant | undefined>;
-  /** Says that it is in use; cheap, and done once in `grantTouchMs`. */
+  /**
+   * Says that it is in use; cheap, and done once in `grantTouchMs`. It is written anew, under the key that is current, so
+   * that an earlier one can be given up although nothing of the grant changes.
+   */
   touch(held: Held): Promise<void>;
   /** Every grant of a person that is remembered, by upstream and issuer. */
   namesOf(person: Person): Promise<readonly GrantName[]>;
@@ -85,10 +88,11 @@ export function createGrantBook(options: GrantsOptions): GrantBook {
       await records.removeMember(setOf(name.person), JSON.stringify([name.upstream, name.issuer]));
       return sealed === undefined ? undefined : open(name, sealed);
     },
-    touch: async ({ name, grant }) => {
-      if (now() - grant.writtenAt < limits.grantTouchMs) return;
-      await remember(name);
-      await records.touch(keyOf(name), life);
+    touch: async (held) => {
+      if (now() - held.grant.writtenAt < limits.grantTouchMs) return;
+      await remember(held.name);
+      // Where somebody else wrote meanwhile, that writing is as good.
+      await replace(held, held.grant);
     },
     namesOf: async (person) => {
       const members = await records.members(setOf(person));

@@ -1,7 +1,7 @@
 import type { Limits } from "../../model/limits.ts";
 import type { GuardedFetch } from "../egress.ts";
 import type { Addresses } from "../options.ts";
-import type { GrantRecords, Sealer } from "./port.ts";
+import type { GrantRecords, GrantWitness, Sealer } from "./port.ts";
 import type { ProfileName } from "./profiles.ts";
 
 /** One upstream that its users connect to their own accounts. */
@@ -13,7 +13,10 @@ export interface GrantUpstreamOptions {
   readonly addresses: Addresses;
   /** PEM certificates of authorities, in place of the system's. */
   readonly ca?: string | undefined;
-  /** The exact issuer identifier (RFC 8414 §2) to accept. Undefined: the first that was ever found. */
+  /**
+   * The exact issuer identifier (RFC 8414 §2) to accept, for which an operator vouches. Undefined: the first that was
+   * ever found, which has to name itself in its answers (RFC 9207).
+   */
   readonly issuer: string | undefined;
   /** A client that was registered by hand with `issuer`, which it needs; it goes before every other registration. */
   readonly client: { readonly id: string; readonly secret: string | undefined } | undefined;
@@ -65,6 +68,7 @@ export interface GrantsOptions {
   readonly limits: GrantLimits;
   /** An event's name and facts, which hold no token, body or foreign text. */
   readonly log: (event: string, facts: Readonly<Record<string, string | number | boolean>>) => void;
+  readonly witness: GrantWitness;
   /** Fetches behind the egress guard. Default: `createGuardedFetch` with the system's resolver. */
   readonly fetchFrom?: ((upstream: Pick<GrantUpstreamOptions, "addresses" | "ca">) => GuardedFetch) | undefined;
 }

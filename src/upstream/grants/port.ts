@@ -21,3 +21,31 @@ export interface Person {
   readonly issuer: string;
   readonly subject: string;
 }
+
+/** What became of somebody's grant. No token is in it. */
+export interface GrantChange {
+  /** `opened`: to one more client of the gateway. `lost`: the authorization server ended it; `reason` says how. */
+  readonly did: "connected" | "opened" | "revoked" | "lost" | "assigned";
+  readonly person: Person;
+  readonly upstream: string;
+  /** The upstream's authorization server. */
+  readonly issuer: string;
+  readonly scopes: readonly string[];
+  /** The client that the person admitted; empty where none is meant in particular. */
+  readonly clientId: string;
+  readonly reason?: string;
+}
+
+/** An upstream names another authorization server than the one that its grants are from. */
+export interface Quarantine {
+  readonly upstream: string;
+  readonly known: string;
+  /** As the upstream names them: of unchecked form. */
+  readonly found: readonly string[];
+}
+
+/** Where facts about grants go for the evidence. Neither throws nor waits. */
+export interface GrantWitness {
+  changed(change: GrantChange): void;
+  quarantined(quarantine: Quarantine): void;
+}

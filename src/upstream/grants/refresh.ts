@@ -210,12 +210,17 @@ async function lose(
   { name, generation }: Job,
   reason: ConnectReason,
 ): Promise<Result<Held>> {
-  const left = await book.change(name, (grant) =>
-    ifCurrent(grant, generation, { ...grant, tokens: undefined, refreshing: false, reason }),
-  );
+  let lost: Grant | undefined;
+  const left = await book.change(name, (grant) => {
+    lost = ifCurrent(grant, generation, { ...grant, tokens: undefined, refreshing: false, reason });
+    return lost;
+  });
   const held = await book.read(name);
-  if (left?.tokens === undefined)
+  // Not where somebody else has ended or renewed it meanwhile, who tells of it.
+  if (lost !== undefined && left === lost) {
     options.log("grant-lost", { upstream: name.upstream, tenant: name.person.tenant, reason });
+    options.witness.changed({ did: "lost", ...name, scopes: lost.scopes, clientId: "", reason });
+  }
   return newerThan(name.upstream, held, generation) ?? connectionRequired(name.upstream, reason);
 }
 

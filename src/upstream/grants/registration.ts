@@ -8,10 +8,9 @@ import { parseJsonText } from "../../protocol/json/parse.ts";
 import { createSingleFlight } from "../single-flight.ts";
 import { overTheNetwork, unusable } from "./faults.ts";
 import type { GrantsOptions } from "./options.ts";
+import { profileOf, type ClientMethod } from "./profiles.ts";
 import { readDocument, readStrings } from "./read-document.ts";
 import type { Target } from "./targets.ts";
-
-type ClientMethod = "client_secret_basic" | "client_secret_post" | "none";
 
 /** What the gateway is to an authorization server. */
 export interface RegisteredClient {
@@ -39,10 +38,14 @@ export function createRegistrations(options: GrantsOptions): Registrations {
   const { records, sealer, limits, now } = options;
   const flight = createSingleFlight<Result<RegisteredClient>>();
 
+  /** It is written anew, under the key that is current, so that an earlier one can be given up. */
   const kept = async (place: Place): Promise<RegisteredClient | undefined> => {
     const sealed = await records.get(place.key);
     const text = sealed === undefined ? undefined : sealer.open(place.associated, sealed);
-    return text === undefined ? undefined : readKept(text, now());
+    const client = text === undefined ? undefined : readKept(text, now());
+    if (sealed !== undefined && text !== undefined && client !== undefined)
+      await records.replace(place.key, sealed, sealer.seal(place.associated, text), limits.grantIdleMs);
+    return client;
   };
   const register = async (target: Target, redirectUri: string): Promise<Result<RegisteredClient>> => {
     const place = placeOf(target, redirectUri);
@@ -67,9 +70,7 @@ export function createRegistrations(options: GrantsOptions): Registrations {
         return ok({ id: url, secret: undefined, method: "none", kind: "document" });
       if (target.server.registration_endpoint === undefined) return unusable(target.upstream, "no-registration");
       const { key } = placeOf(target, redirectUri);
-      const found = await flight.run(JSON.stringify(key), () => register(target, redirectUri));
-      if (found.ok) await records.touch(key, limits.grantIdleMs);
-      return found;
+      return flight.run(JSON.stringify(key), () => register(target, redirectUri));
     },
     lost: async (target, redirectUri, clientId) => {
       const place = placeOf(target, redirectUri);
@@ -107,11 +108,12 @@ function metadataFor({ clientName }: GrantsOptions, target: Target, redirectUri:
   };
 }
 
-/** Confidential where the server lets it be (RFC 8414 §2: unstated means `client_secret_basic`). */
-function methodFor({ server }: Target, secret: string | undefined): ClientMethod {
+/** Confidential where the server lets it be; what is unstated is the profile's to know. */
+function methodFor({ server, options }: Target, secret: string | undefined): ClientMethod {
   if (secret === undefined) return "none";
   const offered = server.token_endpoint_auth_methods_supported;
-  if (offered === undefined || offered.includes("client_secret_basic")) return "client_secret_basic";
+  if (offered === undefined) return profileOf(options.profile).unstatedMethod;
+  if (offered.includes("client_secret_basic")) return "client_secret_basic";
   return offered.includes("client_secret_post") ? "client_secret_post" : "none";
 }
 

@@ -50,6 +50,11 @@ export function createTargets(options: GrantsOptions): Targets {
     fetches.set(of, made);
     return made;
   };
+  // A server that says nothing of PKCE has come this far on the operator's word alone.
+  const assumed = new Set<string>();
+  const tellOfPkce = (upstream: string, issuer: string): void => {
+    if (assumed.size !== assumed.add(upstream).size) options.log("pkce-assumed", { upstream, issuer });
+  };
   const ask = async (upstream: string, of: GrantUpstreamOptions): Promise<Result<Target>> => {
     const fetch = fetchFor(of);
     const question = { upstream, url: new URL(of.url), fetch, scopesMax: limits.grantScopesMax };
@@ -57,11 +62,12 @@ export function createTargets(options: GrantsOptions): Targets {
     if (!resource.ok) return resource;
     const chosen = await trusted.choose(upstream, of.issuer, issuersOf(resource.value, of));
     if (!chosen.ok) return chosen;
-    const guessed = resource.value.issuers.length === 0 && of.issuer === undefined;
+    const guessed = resource.value.issuers.length === 0 && chosen.value === new URL(of.url).origin;
     const { addresses, assumePkce } = of;
     const server = await askServer({ upstream, issuer: chosen.value, addresses, fetch, assumePkce, guessed });
     if (!server.ok) return server;
     await trusted.keep(upstream, chosen.value);
+    if (server.value.code_challenge_methods_supported === undefined) tellOfPkce(upstream, chosen.value);
     return ok(targetOf({ upstream, of, fetch }, resource.value, server.value));
   };
   const askAndHold = async (upstream: string, of: GrantUpstreamOptions): Promise<Result<Target>> => {

@@ -15,19 +15,28 @@ export interface TrustedIssuers {
 
 /**
  * Trust on first use: an issuer once found stays, and only configuration changes it. The record is the same for
- * all tenants, as the upstream is.
+ * all tenants, as the upstream is. That an upstream names another one is told once, and again after it was well
+ * meanwhile.
  */
-export function createTrustedIssuers({ records, limits, log }: GrantsOptions): TrustedIssuers {
-  // Without what was found, which an upstream may name anew with every question.
-  const told = new Set<string>();
+export function createTrustedIssuers({ records, limits, log, witness }: GrantsOptions): TrustedIssuers {
+  // By upstream, the issuer it is to name. Without what was found, which it may name anew with every question.
+  const quarantined = new Map<string, string>();
+  const tell = (upstream: string, known: string, found: readonly string[]): void => {
+    if (quarantined.get(upstream) === known) return;
+    quarantined.set(upstream, known);
+    log("upstream-quarantined", { upstream, known, found: found[0] ?? "" });
+    witness.quarantined({ upstream, known, found });
+  };
   return {
     choose: async (upstream, configured, named) => {
       const [first] = named;
       if (first === undefined) return unusable(upstream, "no-authorization-server");
       const known = configured ?? (await records.get(recordOf(upstream)));
-      if (known === undefined || named.includes(known)) return ok(known ?? first);
-      if (told.size !== told.add(JSON.stringify([upstream, known])).size)
-        log("upstream-quarantined", { upstream, known, found: first });
+      if (known === undefined || named.includes(known)) {
+        quarantined.delete(upstream);
+        return ok(known ?? first);
+      }
+      tell(upstream, known, named);
       return refuse("UPSTREAM_ISSUER_CHANGED", { upstream, known, found: [...named] });
     },
     keep: async (upstream, issuer) => {

@@ -5,6 +5,7 @@ import { connectionRequired, unusable } from "./faults.ts";
 import { createGrantBook, type GrantBook, type GrantName, type Held } from "./grant-book.ts";
 import { createGrantTokens, type GrantTokens } from "./grant-tokens.ts";
 import type { Grant } from "./grant-record.ts";
+import { withProvenIssuer } from "./issuer-proof.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Person } from "./port.ts";
 import { createRefreshing } from "./refresh.ts";
@@ -83,7 +84,9 @@ async function describe(context: PagesContext, person: Person, upstream: string)
   if (targets.optionsOf(upstream) === undefined) return unusable(upstream, "no-such-upstream");
   const held = await find(context, person, upstream);
   if (held?.grant.tokens !== undefined) return ok(described(held));
-  const target = await targets.find(upstream);
+  const found = await targets.find(upstream);
+  // Said on the page that asks to connect, not after the person has agreed.
+  const target = found.ok ? withProvenIssuer(found.value) : found;
   if (!target.ok) return target;
   const { issuer } = target.value.server;
   const lost = (await book.read({ person, upstream, issuer }))?.grant;
@@ -120,7 +123,11 @@ async function consent(
     return { ...grant, consented: [...grant.consented, clientId] };
   });
   if (changed === undefined) return connectionRequired(upstream, "not-connected");
-  if (changed.consented.includes(clientId)) return ok(undefined);
+  if (changed.consented.includes(clientId)) {
+    if (!held.grant.consented.includes(clientId))
+      options.witness.changed({ did: "opened", ...held.name, scopes: changed.scopes, clientId });
+    return ok(undefined);
+  }
   return refuse("UPSTREAM_CONNECTION_REFUSED", { upstream, reason: "too-many-clients" });
 }
 
@@ -141,6 +148,7 @@ async function end(context: PagesContext, name: GrantName): Promise<boolean> {
   if (grant === undefined) return false;
   const revokedAtProvider = await revokeAtProvider(context, name, grant);
   options.log("grant-revoked", { upstream: name.upstream, tenant: name.person.tenant, revokedAtProvider });
+  options.witness.changed({ did: "revoked", ...name, scopes: grant.scopes, clientId: "" });
   return revokedAtProvider;
 }
 
@@ -176,5 +184,7 @@ async function assign(
   if (issuer === undefined || grant?.tokens === undefined) return connectionRequired(upstream, "not-connected");
   await book.put({ person: of.to, upstream, issuer }, { ...grant, consented: [of.clientId] });
   options.log("grant-assigned", { upstream, tenant: of.to.tenant });
+  const { to: person, clientId } = of;
+  options.witness.changed({ did: "assigned", person, upstream, issuer, scopes: grant.scopes, clientId });
   return ok(undefined);
 }

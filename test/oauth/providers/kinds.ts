@@ -6,7 +6,7 @@ export const ids = {
   /** Of the applications that stand for the gateway's servers, where a provider has such. */
   crm: "0f9f6d0e-crm",
   hr: "77a1b2c3-hr",
-  tenant: "9188040d-tenant",
+  tenant: "5e1f0a77-tenant",
 };
 
 const groups = ["support", "everyone"];
@@ -57,8 +57,11 @@ function plainIdToken(grant: Grant, provider: Provider): Claims {
   return { iss: issuer, sub: grant.subject, aud: grant.clientId, groups, ...times(provider) };
 }
 
-/** Ignores `resource`. `aud` holds what mappers add, else `account`, which the realm's own role mapping puts there. */
-export function keycloak(audienceMapper: () => readonly string[]): ProviderKind {
+/**
+ * Ignores `resource`. `aud` holds what mappers add, and `account` where the person has a role of that client, as the
+ * realm's own role mapping puts it there; without either it is missing.
+ */
+export function keycloak(audienceMapper: () => readonly string[], hasAccountRole = true): ProviderKind {
   return {
     issuerPath: "/realms/corp",
     metadataPaths: ["/realms/corp/.well-known/openid-configuration"],
@@ -67,7 +70,7 @@ export function keycloak(audienceMapper: () => readonly string[]): ProviderKind 
       provider.sign(
         {
           iss: provider.issuer,
-          aud: audienceMapper().length === 0 ? "account" : [...audienceMapper(), "account"],
+          ...keycloakAudience([...audienceMapper(), ...(hasAccountRole ? ["account"] : [])]),
           sub: grant.isService ? "5f1c-user-of-robot" : grant.subject,
           typ: "Bearer",
           azp: grant.clientId,
@@ -88,6 +91,11 @@ export function keycloak(audienceMapper: () => readonly string[]): ProviderKind 
       realm_access: { roles: groups },
     }),
   };
+}
+
+/** One is no list, none is no claim. */
+function keycloakAudience(audiences: readonly string[]): Claims {
+  return audiences.length === 0 ? {} : { aud: audiences.length === 1 ? audiences[0] : audiences };
 }
 
 /**
@@ -165,39 +173,53 @@ export const okta: ProviderKind = {
   idToken: (grant, provider) => ({ ...plainIdToken(grant, provider), sub: "00u-ada", at_hash: "h", ver: 1 }),
 };
 
-/** The issuer ends in a slash. Asked for no audience, it gives a token that only itself can read. */
-export const auth0: ProviderKind = {
-  issuerPath: "/",
-  metadataPaths: ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"],
-  revocation: true,
-  accessToken: async (grant, provider) => {
-    const audience = grant.asked.get("audience") ?? grant.resources[0];
-    if (audience === undefined) {
-      // A JWE in compact form, for a key of the provider's own.
-      const head = Buffer.from('{"alg":"dir","enc":"A256GCM","iss":"https://tenant.test/"}').toString("base64url");
-      return [head, "", "iv", "text", "tag"].join(".");
-    }
-    return provider.sign(
-      {
-        iss: provider.issuer,
-        aud: [audience, `${provider.origin}/userinfo`],
-        scope: grant.scopes.join(" "),
-        "https://corp.test/groups": groups,
-        ...(grant.isService
-          ? { sub: `${grant.clientId}@clients`, azp: grant.clientId, gty: "client-credentials" }
-          : { sub: "auth0|ada", azp: grant.clientId, permissions: [] }),
-        ...times(provider),
-      },
-      { typ: "at+jwt" },
-    );
-  },
-  idToken: (grant, provider) => ({ ...plainIdToken(grant, provider), sub: "auth0|ada", sid: "s" }),
-};
+/**
+ * The issuer ends in a slash. Asked for no audience, it gives a token that only itself can read. Of the two formats of
+ * access tokens, its own has `azp` and no type, and RFC 9068's has `client_id` and `jti`.
+ */
+export function auth0(format: "own" | "rfc9068"): ProviderKind {
+  return {
+    issuerPath: "/",
+    metadataPaths: ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"],
+    revocation: true,
+    accessToken: async (grant, provider) => {
+      const audience = grant.asked.get("audience") ?? grant.resources[0];
+      if (audience === undefined) {
+        // A JWE in compact form, for a key of the provider's own.
+        const head = Buffer.from('{"alg":"dir","enc":"A256GCM","iss":"https://tenant.test/"}').toString("base64url");
+        return [head, "", "iv", "text", "tag"].join(".");
+      }
+      return provider.sign(
+        {
+          iss: provider.issuer,
+          sub: grant.isService ? `${grant.clientId}@clients` : "auth0|ada",
+          aud: grant.isService ? audience : [audience, `${provider.origin}/userinfo`],
+          scope: grant.scopes.join(" "),
+          "https://corp.test/groups": groups,
+          // Of an action's making, as its own format has no `jti`: two tokens of one second would be the same.
+          "https://corp.test/issue": randomBytes(8).toString("hex"),
+          ...(grant.isService ? {} : { permissions: [] }),
+          ...auth0Own(format, grant, times(provider)),
+        },
+        { typ: format === "own" ? "JWT" : "at+jwt" },
+      );
+    },
+    idToken: (grant, provider) => ({ ...plainIdToken(grant, provider), sub: "auth0|ada", sid: "s" }),
+  };
+}
 
-/** No `aud`: the application client is what a token is for. Scopes begin with the resource server they belong to. */
+function auth0Own(format: "own" | "rfc9068", { clientId }: Grant, { iat, exp, jti }: Claims): Claims {
+  return format === "own" ? { azp: clientId, iat, exp } : { client_id: clientId, iat, exp, jti };
+}
+
+/**
+ * No `aud`: the application client is what a token is for. Scopes begin with the resource server they belong to. No
+ * PKCE methods in the metadata.
+ */
 export const cognito: ProviderKind = {
   issuerPath: "/eu-north-1_Pool",
   metadataPaths: ["/eu-north-1_Pool/.well-known/openid-configuration"],
+  metadata: { code_challenge_methods_supported: undefined },
   revocation: true,
   accessToken: (grant, provider) =>
     provider.sign({

@@ -91,16 +91,16 @@ const providers: readonly Expected[] = [
     service: { subject: robot.id, kind: "service" },
     idToken: "AUTH_TOKEN_TYPE_REFUSED",
   },
-  {
-    name: "Auth0",
-    kind: () => kinds.auth0,
+  ...(["own", "rfc9068"] as const).map((format): Expected => ({
+    name: `Auth0 with tokens of the format ${format}`,
+    kind: () => kinds.auth0(format),
     issuer: () => ({ profile: "auth0", groupsClaim: "https://corp.test/groups" }),
     client: desktop,
     subject: "auth0|ada",
     service: { subject: `${robot.id}@clients`, kind: "service" },
     elsewhere: { client: { sendsResource: false }, code: "AUTH_TOKEN_ENCRYPTED" },
     idToken: "AUTH_AUDIENCE_MISMATCH",
-  },
+  })),
   {
     name: "Cognito",
     kind: () => kinds.cognito,
@@ -263,16 +263,21 @@ describe("what goes wrong with providers in the field", () => {
     await bench.close();
   });
 
-  it("Keycloak without an audience mapper issues tokens for `account`, which are refused", async () => {
-    const bench = await open({ kind: () => kinds.keycloak(() => []), issuer: () => ({ profile: "keycloak" }) });
+  it.each([
+    ["for `account`", true],
+    ["for nobody", false],
+  ])("Keycloak without an audience mapper issues tokens %s, which are refused", async (_whom, hasAccountRole) => {
+    const kind = (): ReturnType<typeof kinds.keycloak> => kinds.keycloak(() => [], hasAccountRole);
+    const bench = await open({ kind, issuer: () => ({ profile: "keycloak" }) });
     const { access } = await bench.signIn();
+    expect(Object.hasOwn(decodeJwt(access), "aud")).toBe(hasAccountRole);
     expect(await bench.outcome(access)).toBe("AUTH_AUDIENCE_MISMATCH");
     await bench.close();
   });
 
   it("Auth0's issuer ends in a slash: a token that names it without one is of an unknown issuer", async () => {
     const bench = await open({
-      kind: () => kinds.auth0,
+      kind: () => kinds.auth0("rfc9068"),
       issuer: () => ({ profile: "auth0", groupsClaim: "https://corp.test/groups" }),
     });
     const claims = decodeJwt((await bench.signIn()).access);

@@ -1,5 +1,5 @@
 import type { RecordKey } from "../../../src/model/records.ts";
-import type { AssertionKeyRecords } from "../../../src/upstream/credentials/assertion-keys.ts";
+import type { KeyRingRecords } from "../../../src/model/key-ring.ts";
 import type { Sealer } from "../../../src/upstream/grants/port.ts";
 
 /** Seals nothing, but opens only what was sealed for the same thing. */
@@ -11,7 +11,7 @@ export const plainSealer: Sealer = {
   },
 };
 
-export interface KeyRecords extends AssertionKeyRecords {
+export interface KeyRecords extends KeyRingRecords {
   readonly entries: Map<string, string>;
   readonly lives: number[];
 }

@@ -2,19 +2,16 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import type { JSONWebKeySet } from "jose";
 import { describe, expect, it } from "vitest";
+import type { KeyRingRecords } from "../../../src/model/key-ring.ts";
 import { StoreUnavailable } from "../../../src/model/records.ts";
-import {
-  createAssertionKeys,
-  type AssertionKeyRecords,
-  type AssertionKeys,
-} from "../../../src/upstream/credentials/assertion-keys.ts";
+import { createAssertionKeys, type AssertionKeys } from "../../../src/upstream/credentials/assertion-keys.ts";
 import type { Sealer } from "../../../src/upstream/grants/port.ts";
 import { keyRecords, plainSealer } from "./assertion-bench.ts";
 
 const limits = { assertionKeyMs: 100_000, assertionKeysReadMs: 1_000 };
 
 function replica(
-  records: AssertionKeyRecords,
+  records: KeyRingRecords,
   clock: { now: number },
   more: { readonly sealer?: Sealer; readonly configured?: readonly string[]; readonly events?: string[] } = {},
 ): AssertionKeys {
@@ -109,16 +106,43 @@ describe("keys that are made", () => {
     expect(records.lives[0]).toBeGreaterThan(2 * limits.assertionKeyMs);
   });
 
-  it("that do not open any more give way to new ones, which is noted", async () => {
+  it("that another secret sealed are refused and stay where they are; what is held meanwhile is of no use", async () => {
     const [records, clock] = [keyRecords(), { now: 0 }];
-    const first = await kidOf(replica(records, clock));
+    const first = replica(records, clock);
+    const kid = await kidOf(first);
     const events: string[] = [];
-    const deaf: Sealer = {
+    const deaf: Sealer = { ...plainSealer, open: () => undefined };
+    const stranger = replica(records, clock, { sealer: deaf, events });
+    for (const ask of [() => stranger.sign("JWT", {}), () => stranger.publicKeys()])
+      await expect(ask()).rejects.toThrow(StoreUnavailable);
+    clock.now += 10 * limits.assertionKeyMs;
+    await expect(stranger.sign("JWT", {})).rejects.toThrow("a secret that this replica does not have");
+    expect(events).toEqual(["assertion-keys-sealed", "assertion-keys-sealed"]);
+    clock.now = limits.assertionKeysReadMs;
+    expect(await kidOf(first)).toBe(kid);
+  });
+
+  it("that could not be opened are looked at again after a while, without a restart", async () => {
+    const [records, clock] = [keyRecords(), { now: 0 }];
+    await replica(records, clock).sign("JWT", {});
+    let opens = false;
+    const sealer: Sealer = {
       ...plainSealer,
-      open: (associated, sealed) => (events.length === 0 ? undefined : plainSealer.open(associated, sealed)),
+      open: (associated, sealed) => (opens ? plainSealer.open(associated, sealed) : undefined),
     };
-    const keys = replica(records, clock, { sealer: deaf, events });
-    expect(await kidOf(keys)).not.toBe(first);
+    const keys = replica(records, clock, { sealer });
+    await expect(keys.sign("JWT", {})).rejects.toThrow(StoreUnavailable);
+    opens = true;
+    clock.now = limits.assertionKeysReadMs - 1;
+    await expect(keys.sign("JWT", {})).rejects.toThrow(StoreUnavailable);
+    clock.now += 1;
+    await expect(keys.sign("JWT", {})).resolves.toBeTypeOf("string");
+  });
+
+  it("in another form than a ring, of whoever has the secret, give way to a ring", async () => {
+    const [records, clock, events] = [keyRecords(), { now: 0 }, [] as string[]];
+    await records.setIfAbsent(["assertion-keys", "default"], plainSealer.seal('["assertion-keys","default"]', "[]"), 1);
+    await replica(records, clock, { events }).sign("JWT", {});
     expect(events).toEqual(["assertion-keys-changed"]);
   });
 

@@ -5,6 +5,7 @@ import { limits } from "../../../src/model/limits.ts";
 import { assertion } from "../../../src/upstream/credentials/assertion.ts";
 import { createAssertionKeys, type AssertionKeys } from "../../../src/upstream/credentials/assertion-keys.ts";
 import type { Credential } from "../../../src/upstream/credentials/credential.ts";
+import { principalKey } from "../../../src/model/principal.ts";
 import type { HeldTokensLimits } from "../../../src/upstream/credentials/held-tokens.ts";
 import type { OnAccountOf } from "../../../src/upstream/port.ts";
 import { call, memoryRecords, roomFor, scripted, summary } from "../setup.ts";
@@ -23,7 +24,7 @@ interface Bench {
   readonly claims: (account: OnAccountOf) => Promise<JWTPayload>;
 }
 
-function bench(lifeSeconds = 120, held: HeldTokensLimits = limits): Bench {
+function bench(lifeSeconds = 120, held: HeldTokensLimits = limits, subject: "plain" | "qualified" = "plain"): Bench {
   const clock = { now: startMs };
   const keys = createAssertionKeys({
     issuer: "https://gw.example",
@@ -34,7 +35,10 @@ function bench(lifeSeconds = 120, held: HeldTokensLimits = limits): Bench {
     limits,
     log: () => undefined,
   });
-  const credential = assertion({ audience, lifeSeconds }, { signer: keys, now: () => clock.now, limits: held });
+  const credential = assertion(
+    { audience, subject, lifeSeconds },
+    { signer: keys, now: () => clock.now, limits: held },
+  );
   const shown = async (account: OnAccountOf): Promise<string> => tokenIn(await credential.headers(account));
   return { credential, keys, clock, shown, claims: async (account) => verified(await shown(account), keys, clock.now) };
 }
@@ -51,6 +55,14 @@ async function verified(token: string, keys: AssertionKeys, now: number): Promis
   return (await jwtVerify(token, keySet, checks)).payload;
 }
 
+/** Somebody whom another issuer names. */
+function accountOfPartner(subject: string): OnAccountOf {
+  const account = accountOf({ subject });
+  const who = { ...account.caller!.principal, issuer: "https://partner.example", issuerAlias: "partner" };
+  const principal = { ...who, key: principalKey(who) };
+  return { ...account, principalKey: principal.key, caller: { principal, token: undefined } };
+}
+
 describe("an assertion", () => {
   it("tells the upstream who calls, through which client, of which tenant and with which groups", async () => {
     const groups = ["corp:support", "corp:leads"];
@@ -63,7 +75,7 @@ describe("an assertion", () => {
       sub: "ada",
       sub_id: { format: "iss_sub", iss: "https://idp.example", sub: "ada" },
       client_id: "editor",
-      act: { sub: "editor" },
+      act: { iss: "https://idp.example", sub: "editor" },
       tenant: "acme",
       groups,
       iat: 1_000,
@@ -82,6 +94,24 @@ describe("an assertion", () => {
       client_id: gateway,
       tenant: "default",
     });
+  });
+
+  it.each([
+    ["by sub_id", "plain", ["ada", "ada"]],
+    ["by sub as well, where that is asked for", "qualified", ["corp:ada", "partner:ada"]],
+  ] as const)("tells two people apart whom two issuers name alike, %s", async (_name, subject, subs) => {
+    const { claims } = bench(120, limits, subject);
+    const [one, other] = [await claims(accountOf()), await claims(accountOfPartner("ada"))];
+    expect([one.sub, other.sub]).toEqual(subs);
+    expect([one["sub_id"], other["sub_id"]]).toEqual([
+      { format: "iss_sub", iss: "https://idp.example", sub: "ada" },
+      { format: "iss_sub", iss: "https://partner.example", sub: "ada" },
+    ]);
+    // A client is known to the issuer where it registered, so two of one id are told apart too.
+    expect([one["act"], other["act"]]).toEqual([
+      { iss: "https://idp.example", sub: "editor" },
+      { iss: "https://partner.example", sub: "editor" },
+    ]);
   });
 
   it("does not verify for another upstream, and neither does another type of token of the same keys", async () => {

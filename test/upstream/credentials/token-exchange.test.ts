@@ -18,6 +18,7 @@ const exchange = {
   scopes: ["read", "write"],
   subjectTokenType: "accessToken",
   actor: "none",
+  boundTokens: "refuse",
 } as const;
 
 type Changes = Partial<Extract<CredentialOptions, { type: "tokenExchange" }>>;
@@ -204,6 +205,30 @@ describe("token exchange", () => {
     expect(await ask(account)).toBe("result");
   });
 
+  it("does not show a caller's token that is bound to a key or certificate, and says so, whatever was exchanged before", async () => {
+    const { server, upstream, room, ask } = await bench();
+    const refused = {
+      kind: "failed",
+      refusal: {
+        code: "UPSTREAM_CREDENTIAL_UNAVAILABLE",
+        facts: { upstream: "up", issuer: server.url, reason: "sender-constrained" },
+      },
+    };
+    const askBound = (): Promise<unknown> => room.upstreams.request(call({ account: accountOf({ bound: true }) }));
+    expect(await askBound()).toMatchObject(refused);
+    expect([server.asked, upstream.received]).toEqual([[], []]);
+    // The refusal holds nobody up who comes with a token of no such kind, even at the same moment.
+    expect(await ask(accountOf())).toBe("result");
+    expect(await askBound()).toMatchObject(refused);
+    expect(exchanges(server)).toHaveLength(1);
+  });
+
+  it("shows a bound token where the operator says so", async () => {
+    const { server, ask } = await bench({ boundTokens: "send" });
+    expect(await ask(accountOf({ bound: true, token: "bound-token" }))).toBe("result");
+    expect(exchanges(server).map((form) => form["subject_token"])).toEqual(["bound-token"]);
+  });
+
   it("keeps as many callers' tokens as its bound, the ones used last", async () => {
     const server = await tokenServer();
     const context = { ...limits, upstreamCredentialsHeldMax: 2 };
@@ -315,6 +340,15 @@ describe("sessions and verdicts under credentials that differ by caller", () => 
 });
 
 describe("a stream that was opened with an exchanged token", () => {
+  it("goes on with what was exchanged for a caller whose next request came with a bound token", async () => {
+    const { upstream, room, ask, server } = await bench({}, "legacy");
+    const streams = listenTo(upstream);
+    await ask(accountOf());
+    const states = watchOf(room, accountOf({ token: undefined, bound: true }));
+    await until(() => states.includes("standing"));
+    expect([streams.shown, exchanges(server).length]).toEqual([["Bearer token-1"], 1]);
+  });
+
   it("ends with it, is not opened again without a caller, and is once the caller's next request brought another", async () => {
     const { upstream, server, room, ask } = await bench({}, "legacy");
     const streams = listenTo(upstream);

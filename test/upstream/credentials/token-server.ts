@@ -87,6 +87,8 @@ export interface CallerOptions {
   readonly token?: string | undefined;
   /** Milliseconds from `startMs` for which the caller's token is good. */
   readonly goodForMs?: number;
+  /** It came bound to a key or a certificate. */
+  readonly bound?: boolean;
 }
 
 /** The account of a caller who came with a token. */
@@ -101,6 +103,7 @@ export function accountOf(options: CallerOptions = {}): OnAccountOf {
     claims: {},
     expiresAt: (startMs + goodForMs) / 1_000,
     key: principalKey(who),
+    ...(options.bound === true ? { senderConstrained: true } : {}),
   };
   const text = "token" in options ? options.token : `caller-token-of-${subject}`;
   return {

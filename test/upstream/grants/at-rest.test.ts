@@ -87,6 +87,22 @@ describe("grants at rest", () => {
     expect(at.seen.filter(({ path }) => path === "/register")).toHaveLength(1);
   });
 
+  it("that nothing changes of are written with the new key all the same, with their registration, while they are used", async () => {
+    const at = await provider({ expiresIn: undefined });
+    const [old, fresh] = [makeKey("old"), makeKey("new")];
+    const bench = benchFor(at.url, { sealer: sealerWith(old) });
+    valueOf(await connect(bench));
+    const rotated = benchFor(at.url, { ...bench, sealer: sealerWith(fresh, old) });
+    bench.clock.now += bench.options.limits.grantTouchMs;
+    const token = await tokenOf(rotated);
+    valueOf(await rotated.grants.pages.begin({ ...asAda, upstream: "up", redirectUri }));
+    const without = benchFor(at.url, { ...bench, sealer: sealerWith(fresh) });
+    expect(at.live).toContain(token);
+    expect(await tokenOf(without)).toBe(token);
+    valueOf(await connect(without));
+    expect(at.seen.filter(({ path }) => path === "/register")).toHaveLength(1);
+  });
+
   it("that no key opens are as if they were not there, and the log says so", async () => {
     const at = await provider();
     const bench = benchFor(at.url);

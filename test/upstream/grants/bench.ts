@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../src/store/memory.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Caller } from "../../../src/upstream/grants/grant-tokens.ts";
 import type { GrantsOptions, GrantUpstreamOptions } from "../../../src/upstream/grants/options.ts";
-import type { Person, Sealer } from "../../../src/upstream/grants/port.ts";
+import type { GrantChange, Person, Quarantine, Sealer } from "../../../src/upstream/grants/port.ts";
 import { createGrants, type Grants } from "../../../src/upstream/grants/user-grants.ts";
 import { makeKey, sealerWith, upstreamAt } from "./making.ts";
 import { startProvider, type Provider, type ProviderWays } from "./provider.ts";
@@ -38,6 +38,8 @@ export interface Bench {
   readonly store: Store;
   readonly clock: { now: number };
   readonly logged: { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
+  /** What the evidence was told, in order. */
+  readonly witnessed: (GrantChange | Quarantine)[];
   readonly options: GrantsOptions;
 }
 
@@ -58,6 +60,7 @@ export function benchFor(url: string, given: BenchOptions = {}): Bench {
   const clock = given.clock ?? { now: 1_800_000_000_000 };
   const store = given.store ?? createMemoryStore({ now: () => clock.now });
   const logged: Bench["logged"] = [];
+  const witnessed: Bench["witnessed"] = [];
   const options: GrantsOptions = {
     upstreams: { up: upstreamAt(url, given.upstream) },
     records: store,
@@ -71,9 +74,17 @@ export function benchFor(url: string, given: BenchOptions = {}): Bench {
     log: (event, facts) => {
       logged.push({ event, facts });
     },
+    witness: {
+      changed: (change) => {
+        witnessed.push(change);
+      },
+      quarantined: (quarantine) => {
+        witnessed.push(quarantine);
+      },
+    },
     ...given.more,
   };
-  return { grants: createGrants(options), store, clock, logged, options };
+  return { grants: createGrants(options), store, clock, logged, witnessed, options };
 }
 
 /** What a test compares: the value, or code and reason of the refusal. */

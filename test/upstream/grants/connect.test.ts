@@ -178,22 +178,63 @@ describe("connecting", () => {
 });
 
 describe("who answered (RFC 9207)", () => {
-  const advertised = { serverChanges: { authorization_response_iss_parameter_supported: true } };
+  const saysSo = { serverChanges: { authorization_response_iss_parameter_supported: true } };
+  const silent = { serverChanges: { authorization_response_iss_parameter_supported: undefined } };
+  const [connected, mismatch] = [{ upstream: "up" }, "UPSTREAM_CONNECTION_REFUSED issuer-mismatch"];
+  const unproven = "UPSTREAM_AUTHORIZATION_UNUSABLE issuer-unproven";
+  const evil = "https://evil.test";
 
-  it.each<[string, Parameters<typeof provider>[0], string | object]>([
-    ["advertised and right", advertised, { upstream: "up" }],
-    ["advertised and missing", { ...advertised, iss: null }, "UPSTREAM_CONNECTION_REFUSED issuer-mismatch"],
-    [
-      "advertised and another",
-      { ...advertised, iss: "https://evil.test" },
-      "UPSTREAM_CONNECTION_REFUSED issuer-mismatch",
-    ],
-    ["not advertised and missing", { iss: null }, { upstream: "up" }],
-    ["not advertised and right", {}, { upstream: "up" }],
-    ["not advertised and another", { iss: "https://evil.test" }, "UPSTREAM_CONNECTION_REFUSED issuer-mismatch"],
-  ])("iss is %s", async (_name, ways, expected) => {
+  /** What comes of it where an operator named the server, and where the upstream alone did. */
+  it.each<[string, Parameters<typeof provider>[0], named: string | object, unnamed: string | object]>([
+    ["advertised and right", saysSo, connected, connected],
+    ["advertised and missing", { ...saysSo, iss: null }, mismatch, mismatch],
+    ["advertised and another", { ...saysSo, iss: evil }, mismatch, mismatch],
+    ["not advertised and missing", { ...silent, iss: null }, connected, unproven],
+    ["not advertised and right", silent, connected, unproven],
+    ["not advertised and another", { ...silent, iss: evil }, mismatch, unproven],
+  ])("iss is %s", async (_name, ways, named, unnamed) => {
     const at = await provider(ways);
-    expect(outcome(await connect(benchFor(at.url)))).toEqual(expected);
+    expect(outcome(await connect(benchFor(at.url)))).toEqual(unnamed);
+    expect(outcome(await connect(benchFor(at.url, { upstream: { issuer: at.issuer } })))).toEqual(named);
+  });
+
+  it("a server that cannot be told from others is refused before it hears of anybody, and the page says so at once", async () => {
+    const at = await provider({ iss: null });
+    const bench = benchFor(at.url);
+    expect(outcome(await bench.grants.pages.describe(ada, "up"))).toBe(unproven);
+    expect(outcome(await connect(bench))).toBe(unproven);
+    expect(at.seen.filter(({ path }) => ["/register", "/authorize", "/token"].includes(path))).toEqual([]);
+  });
+
+  it("what an unnamed server says of itself after the attempt began does not excuse it", async () => {
+    const { bench, at, attempt, params } = await agreed();
+    params.delete("iss");
+    at.ways = { iss: null };
+    bench.clock.now += bench.options.limits.upstreamAuthorizationAgeMsMax;
+    expect(outcome(await bench.grants.pages.finish({ person: ada, attempt, params }))).toBe(mismatch);
+    expect(at.seen.filter(({ path }) => path === "/token")).toEqual([]);
+  });
+
+  it.each(["access_denied", "server_error"])(
+    "the error %s of who does not say who they are is nobody's",
+    async (error) => {
+      const { bench, attempt, params } = await agreed();
+      params.delete("code");
+      params.set("error", error);
+      params.delete("iss");
+      expect(outcome(await bench.grants.pages.finish({ person: ada, attempt, params }))).toBe(mismatch);
+    },
+  );
+
+  it("a grant of before serves on, is renewed and revoked, though its server would have to be named by now", async () => {
+    const at = await provider({ expiresIn: 100 });
+    const bench = benchFor(at.url);
+    valueOf(await connect(bench));
+    at.ways = { iss: null, expiresIn: 100 };
+    bench.clock.now += bench.options.limits.upstreamAuthorizationAgeMsMax;
+    expect(at.live).toContain(await tokenOf(bench));
+    expect(at.refreshes()).toBe(1);
+    expect(outcome(await bench.grants.pages.revoke(ada, "up"))).toEqual({ revokedAtProvider: true });
   });
 
   it("an issuer that differs by a slash is another", async () => {

@@ -33,11 +33,32 @@ describe("the way to an upstream's authorization server", () => {
     expect(outcome(await connect(benchFor(at.url)))).toEqual({ upstream: "up" });
   });
 
-  it("goes without any metadata when an operator vouches for PKCE, as revision 2025-03-26 has it", async () => {
-    const ways: ProviderWays = { resourceMetadata: "none", serverMetadata: "none" };
+  it("goes without any metadata when an operator vouches for server and PKCE, as revision 2025-03-26 has it", async () => {
+    const ways: ProviderWays = { resourceMetadata: "none", serverMetadata: "none", iss: null };
     const at = await provider(ways);
     expect(await begin(at)).toBe("UPSTREAM_AUTHORIZATION_UNUSABLE no-pkce");
-    expect(outcome(await connect(benchFor(at.url, { upstream: { assumePkce: true } })))).toEqual({ upstream: "up" });
+    const issuer = at.origin;
+    expect(await begin(at, { upstream: { issuer } })).toBe("UPSTREAM_AUTHORIZATION_UNUSABLE no-pkce");
+    expect(await begin(at, { upstream: { assumePkce: true } })).toBe("UPSTREAM_AUTHORIZATION_UNUSABLE issuer-unproven");
+    const vouched = benchFor(at.url, { upstream: { assumePkce: true, issuer } });
+    expect(outcome(await connect(vouched))).toEqual({ upstream: "up" });
+    // Another issuer than the upstream's origin has metadata, or is none.
+    const elsewhere = { assumePkce: true, issuer: `${at.origin}/other` };
+    expect(await begin(at, { upstream: elsewhere })).toBe("UPSTREAM_AUTHORIZATION_UNUSABLE no-server-metadata");
+  });
+
+  it("that has PKCE on an operator's word alone is logged, once for each upstream", async () => {
+    const at = await provider({ serverChanges: { code_challenge_methods_supported: undefined } });
+    const bench = benchFor(at.url, { upstream: { assumePkce: true } });
+    for (let times = 0; times < 2; times += 1) {
+      valueOf(await bench.grants.pages.describe(ada, "up"));
+      bench.clock.now += bench.options.limits.upstreamAuthorizationAgeMsMax;
+    }
+    const assumed = bench.logged.filter(({ event }) => event === "pkce-assumed");
+    expect(assumed).toEqual([{ event: "pkce-assumed", facts: { upstream: "up", issuer: at.issuer } }]);
+    const stated = benchFor((await provider()).url, { upstream: { assumePkce: true } });
+    valueOf(await stated.grants.pages.describe(ada, "up"));
+    expect(stated.logged).toEqual([]);
   });
 
   it.each<[string, ProviderWays, string]>([

@@ -3,7 +3,7 @@ import { limits } from "../../../src/model/limits.ts";
 import { createRedisStore } from "../../../src/store/redis.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createGrants } from "../../../src/upstream/grants/user-grants.ts";
-import { sealerOf, upstreamAt } from "./making.ts";
+import { nobodyWitnesses, sealerOf, upstreamAt } from "./making.ts";
 import type { Caller } from "../../../src/upstream/grants/grant-tokens.ts";
 
 /** What a process of the test is told to be: see `replicas.test.ts`. */
@@ -30,6 +30,7 @@ async function main({ redisUrl, upstreamUrl, key, now, caller }: ProcessOrders):
     jitter: Math.random,
     limits,
     log: () => undefined,
+    witness: nobodyWitnesses,
   });
   const ask = async (): Promise<string> => {
     const token = await tokens.tokenFor("up", caller);

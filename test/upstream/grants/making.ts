@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createAead } from "../../../src/gateway/aead.ts";
 import type { GrantUpstreamOptions } from "../../../src/upstream/grants/options.ts";
-import type { Sealer } from "../../../src/upstream/grants/port.ts";
+import type { GrantWitness, Sealer } from "../../../src/upstream/grants/port.ts";
 
 /** Keys of the sealing, in hand so that a test can rotate them. */
 export interface Key {
@@ -29,6 +29,8 @@ export function sealerWith(current: Key, ...previous: readonly Key[]): Sealer {
     },
   };
 }
+
+export const nobodyWitnesses: GrantWitness = { changed: () => undefined, quarantined: () => undefined };
 
 export function upstreamAt(url: string, changes: Partial<GrantUpstreamOptions> = {}): GrantUpstreamOptions {
   return {

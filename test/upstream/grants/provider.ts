@@ -8,7 +8,9 @@ type Body = Readonly<Record<string, unknown>>;
 /** In what a provider under test departs from an ordinary one. Times are of the provider's own clock. */
 export interface ProviderWays {
   /** Where the protected-resource metadata stands. Default: at the path-inserted form, named in the challenge. */
-  resourceMetadata?: "challenge" | "inserted" | "root" | "elsewhere" | "none";
+  resourceMetadata?: "challenge" | "inserted" | "root" | "root-in-challenge" | "elsewhere" | "none";
+  /** Whether the resource is all of the origin, and not the endpoint alone. */
+  resourceIsOrigin?: true;
   /** Members in place of the ordinary ones; undefined removes one. */
   resourceChanges?: Body;
   /** Scopes in the challenge of a 401. */
@@ -17,7 +19,7 @@ export interface ProviderWays {
   issuerPath?: string;
   serverMetadata?: "oauth" | "openid" | "appended" | "none";
   serverChanges?: Body;
-  /** The `iss` of authorization answers; null leaves it out. */
+  /** The `iss` of authorization answers; null leaves it out, and the metadata says nothing of it either. */
   iss?: string | null;
   /** Whether a refresh gives a new refresh token and uses up the old one. */
   rotates?: boolean;
@@ -29,6 +31,10 @@ export interface ProviderWays {
   shape?: (status: number, body: Body) => { readonly status: number; readonly body: Body };
   /** Whether a `resource` that is sent is refused (`invalid_target`). */
   refusesResource?: boolean;
+  /** Whether a client's secret is read from the form alone. */
+  secretInFormOnly?: true;
+  /** Whether tokens are revoked at the token endpoint, by a form without a grant type. */
+  revokesAtToken?: true;
 }
 
 export interface Provider {
@@ -44,6 +50,8 @@ export interface Provider {
   /** Access tokens that the MCP endpoint takes. */
   readonly live: Set<string>;
   readonly refreshes: () => number;
+  /** How many refresh tokens are good. */
+  readonly refreshTokens: () => number;
   /** Forgets a registered client, as a provider that lost its database does. */
   forgetClients(): void;
   /** Ends every refresh token. */
@@ -101,6 +109,7 @@ export async function startProvider(ways: ProviderWays = {}, path = "/mcp"): Pro
     refreshes: () =>
       provider.seen.filter(({ path: at, params }) => at === "/token" && params["grant_type"] === "refresh_token")
         .length,
+    refreshTokens: () => state.refreshTokens.size,
     forgetClients: () => {
       state.clients.clear();
     },
@@ -147,9 +156,18 @@ function documentAt({ ways, origin, url, issuer }: Provider, at: URL): Body | un
   const { resourceMetadata = "challenge", serverMetadata = "oauth", issuerPath = "" } = ways;
   const mcpPath = new URL(url).pathname;
   const kind = "/.well-known/oauth-protected-resource";
-  const places = { challenge: kind + mcpPath, inserted: kind + mcpPath, root: kind, elsewhere: "/about", none: "" };
+  const [inserted, root] = [kind + mcpPath, kind];
+  const places = {
+    challenge: inserted,
+    inserted,
+    root,
+    "root-in-challenge": root,
+    elsewhere: "/about",
+    none: "",
+  };
+  const resource = ways.resourceIsOrigin === true ? origin : url;
   if (at.pathname === places[resourceMetadata])
-    return defined({ resource: url, authorization_servers: [issuer], ...ways.resourceChanges });
+    return defined({ resource, authorization_servers: [issuer], ...ways.resourceChanges });
   const forms = {
     oauth: `/.well-known/oauth-authorization-server${issuerPath}`,
     openid: `/.well-known/openid-configuration${issuerPath}`,
@@ -162,9 +180,10 @@ function documentAt({ ways, origin, url, issuer }: Provider, at: URL): Body | un
     authorization_endpoint: `${origin}/authorize`,
     token_endpoint: `${origin}/token`,
     registration_endpoint: `${origin}/register`,
-    revocation_endpoint: `${origin}/revoke`,
+    revocation_endpoint: `${origin}/${ways.revokesAtToken === true ? "token" : "revoke"}`,
     response_types_supported: ["code"],
     code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: ways.iss === null ? undefined : true,
     ...ways.serverChanges,
   });
 }
@@ -180,13 +199,17 @@ function serveMcp(
     return;
   }
   const { resourceMetadata = "challenge", challengeScope } = ways;
-  const at =
-    resourceMetadata === "elsewhere" ? "/about" : `/.well-known/oauth-protected-resource${new URL(url).pathname}`;
-  const named = resourceMetadata === "challenge" || resourceMetadata === "elsewhere";
+  const kind = "/.well-known/oauth-protected-resource";
+  const challenged: Partial<Record<typeof resourceMetadata, string>> = {
+    challenge: kind + new URL(url).pathname,
+    "root-in-challenge": kind,
+    elsewhere: "/about",
+  };
+  const at = challenged[resourceMetadata];
   const parts = [
     'error="invalid_token"',
     ...(challengeScope === undefined ? [] : [`scope="${challengeScope}"`]),
-    ...(named ? [`resource_metadata="${origin}${at}"`] : []),
+    ...(at === undefined ? [] : [`resource_metadata="${origin}${at}"`]),
   ];
   response.setHeader("www-authenticate", `Basic realm="other", Bearer ${parts.join(", ")}`);
   send(response, 401, { error: "invalid_token" });
@@ -199,7 +222,7 @@ function authorize({ ways, issuer }: Provider, state: State, params: Seen["param
     clientId: params["client_id"] ?? "",
     redirectUri: params["redirect_uri"] ?? "",
     challenge: params["code_challenge_method"] === "S256" ? (params["code_challenge"] ?? "") : "none",
-    scope: params["scope"] ?? params["user_scope"] ?? "",
+    scope: params["scope"] ?? "",
   });
   const back = new URL(params["redirect_uri"] ?? "");
   back.searchParams.set("code", code);
@@ -214,6 +237,10 @@ function giveTokens(
   request: { readonly params: Seen["params"]; readonly authorization: string | undefined },
   response: ServerResponse,
 ): void {
+  if (provider.ways.revokesAtToken === true && request.params["grant_type"] === undefined) {
+    revoke(state, request.params, response);
+    return;
+  }
   const trouble = provider.tokenTroubles.shift();
   if (trouble === "cut-before") {
     response.destroy();
@@ -237,7 +264,7 @@ function tokenAnswer(
   { params, authorization }: { readonly params: Seen["params"]; readonly authorization: string | undefined },
 ): { readonly status: number; readonly body: Body } {
   const failed = (status: number, error: string): { status: number; body: Body } => ({ status, body: { error } });
-  const clientId = clientOf(state, params, authorization);
+  const clientId = clientOf(state, params, provider.ways.secretInFormOnly === true ? undefined : authorization);
   if (clientId === undefined) return failed(401, "invalid_client");
   if (provider.ways.refusesResource === true && params["resource"] !== undefined) return failed(400, "invalid_target");
   if (params["grant_type"] === "refresh_token") {

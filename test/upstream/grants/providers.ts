@@ -9,19 +9,39 @@ export interface Published {
   /** Scopes of a grant that was connected. */
   readonly scopes: readonly string[];
   readonly refreshes: boolean;
+  /** Whether there is an endpoint to revoke tokens at (RFC 7009). */
+  readonly revokes: boolean;
+  /** What the gateway registers by, where it has a document to show. */
+  readonly registration: "by hand" | "document";
 }
 
 type Name = "github" | "atlassian" | "slack" | "sentry" | "notion" | "linear";
 
+/** What Linear, Notion and Sentry have in common: registration, public clients, one endpoint for tokens and their end. */
+const ofOneLibrary: ProviderWays = {
+  revokesAtToken: true,
+  expiresIn: 3_600,
+};
+
+const manyMethods = {
+  token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+  client_id_metadata_document_supported: true,
+};
+
+const namesItself = { authorization_response_iss_parameter_supported: true };
+
 export const providers: Readonly<Record<Name, Published>> = {
-  /** An OAuth app by hand; errors under status 200; scopes with commas; tokens that do not expire, so none to refresh. */
+  /**
+   * An OAuth app by hand, its secret in the form; errors under status 200; scopes with commas; tokens that do not
+   * expire, so none to refresh. Answers name it, which the metadata does not say.
+   */
   github: {
     path: "/mcp/",
     ways: {
       issuerPath: "/login/oauth",
       resourceChanges: { scopes_supported: ["repo", "gist"] },
       serverChanges: { registration_endpoint: undefined, revocation_endpoint: undefined },
-      iss: null,
+      secretInFormOnly: true,
       expiresIn: undefined,
       shape: (_status, body) => ({
         status: 200,
@@ -31,75 +51,97 @@ export const providers: Readonly<Record<Name, Published>> = {
     configured: { client: handMade, profile: "github" },
     scopes: ["gist", "repo"],
     refreshes: false,
+    revokes: false,
+    registration: "by hand",
   },
-  /** Metadata at the path, dynamic registration, scopes an operator chooses, rotating refresh tokens. */
+  /** An issuer with a path, both registrations, scopes an operator chooses, rotating refresh tokens. */
   atlassian: {
-    path: "/v1/mcp/authv2",
-    ways: { resourceMetadata: "inserted", expiresIn: 3_600, iss: null },
-    configured: { scopes: ["offline_access", "read:jira-work"] },
-    scopes: ["offline_access", "read:jira-work"],
+    path: "/v2/mcp",
+    ways: {
+      issuerPath: "/VCeDsk8ZHncYF1g234fKtc4lNipbBhu3",
+      resourceChanges: { scopes_supported: ["read:me", "offline_access", "read:jira:agent-interface"] },
+      serverChanges: {
+        ...manyMethods,
+        token_endpoint_auth_methods_supported: ["none", "client_secret_post", "client_secret_basic", "private_key_jwt"],
+      },
+      expiresIn: 3_600,
+      iss: null,
+    },
+    configured: { scopes: ["offline_access", "read:jira:agent-interface"] },
+    scopes: ["offline_access", "read:jira:agent-interface"],
     refreshes: true,
+    revokes: true,
+    registration: "document",
   },
-  /** An app by hand, user scopes apart from the app's, the user's token inside the answer, `ok: false` for errors. */
+  /** An app by hand, its secret in the form; the user's scopes beside the token; `ok: false` for errors. */
   slack: {
     path: "/mcp",
     ways: {
-      serverChanges: { registration_endpoint: undefined },
+      resourceMetadata: "root-in-challenge",
+      resourceIsOrigin: true,
+      serverChanges: {
+        registration_endpoint: undefined,
+        revocation_endpoint: undefined,
+        token_endpoint_auth_methods_supported: ["client_secret_post"],
+      },
+      secretInFormOnly: true,
       iss: null,
       expiresIn: 43_200,
       shape: (_status, body) => ({ status: 200, body: slackAnswer(body) }),
     },
-    configured: { client: handMade, profile: "slack", scopes: ["channels:read", "chat:write"], sendResource: false },
+    configured: { client: handMade, profile: "slack", scopes: ["channels:read", "chat:write"] },
     scopes: ["channels:read", "chat:write"],
     refreshes: true,
+    revokes: false,
+    registration: "by hand",
   },
-  /** Metadata at the path, dynamic registration, tokens of minutes. */
   sentry: {
     path: "/mcp",
     ways: {
+      ...ofOneLibrary,
       resourceChanges: { scopes_supported: ["org:read", "project:write"] },
-      serverChanges: { token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"] },
-      expiresIn: 900,
-      iss: null,
+      serverChanges: { ...manyMethods, ...namesItself },
     },
     configured: {},
     scopes: ["org:read", "project:write"],
     refreshes: true,
+    revokes: true,
+    registration: "document",
   },
-  /** No scopes at all; public clients; refresh tokens that are used up at once. */
+  /** One scope for everything, and a resource that is the origin. */
   notion: {
     path: "/mcp",
     ways: {
-      serverChanges: { token_endpoint_auth_methods_supported: ["none"] },
-      registrationChanges: { token_endpoint_auth_method: "none" },
-      expiresIn: 3_600,
+      ...ofOneLibrary,
+      resourceIsOrigin: true,
+      resourceChanges: { scopes_supported: ["default"] },
+      serverChanges: { ...manyMethods, code_challenge_methods_supported: ["plain", "S256"] },
       iss: null,
     },
     configured: {},
-    scopes: [],
+    scopes: ["default"],
     refreshes: true,
+    revokes: true,
+    registration: "document",
   },
-  /** Metadata at the root alone, and registrations answered with 200. */
   linear: {
     path: "/mcp",
     ways: {
-      resourceMetadata: "root",
+      ...ofOneLibrary,
       resourceChanges: { scopes_supported: ["read", "write"] },
-      registrationStatus: 200,
-      expiresIn: 86_400,
-      iss: null,
+      serverChanges: { ...manyMethods, ...namesItself },
     },
     configured: {},
     scopes: ["read", "write"],
     refreshes: true,
+    revokes: true,
+    registration: "document",
   },
 };
 
-/** `oauth.v2.access`: the user's token inside `authed_user` at first, at the top when it was refreshed. */
+/** `oauth.v2.user.access`: the user's token at the top, with no scopes there but in `authed_user`. */
 function slackAnswer(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if ("error" in body) return { ok: false, error: body["error"] === "invalid_grant" ? "token_revoked" : body["error"] };
-  const { access_token, refresh_token, expires_in, scope } = body;
-  const scopes = String(scope).replaceAll(" ", ",");
-  const user = { access_token, refresh_token, expires_in, scope: scopes, token_type: "user" };
-  return { ok: true, access_token: "xoxb-app", token_type: "bot", authed_user: { id: "U1", ...user } };
+  const scopes = String(body["scope"]).replaceAll(" ", ",");
+  return { ok: true, ...body, token_type: "user", scope: "", authed_user: { id: "U1", scope: scopes } };
 }
