@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { deniedSubjectKey } from "./auth/deny-list.ts";
+import { hasEnded } from "./authserver/ended-sign-ins.ts";
 import { personClaims, principalOf } from "./auth/principal-of.ts";
 import type { TrustedIssuer } from "./auth/trusted-issuer.ts";
 import { issuerFetch } from "./compose-auth-server.ts";
@@ -26,7 +27,7 @@ export interface ConnectParts {
   readonly signIn: SignIn;
   readonly store: Store;
   readonly log: Log;
-  readonly gateway: Pick<Gateway, "catalog" | "policy" | "strangers" | "logRefusal">;
+  readonly gateway: Pick<Gateway, "catalog" | "inForce" | "strangers" | "logRefusal">;
   /** Absent where no upstream is reached by grants of users. */
   readonly grants: UserGrants | undefined;
 }
@@ -44,6 +45,7 @@ export function openConnect(parts: ConnectParts): Connect | undefined {
     // A client that is named by its URL has said there who it is; what is known by another name was registered here.
     clientName: async (clientId) => (URL.canParse(clientId) ? undefined : signIn.pages?.clientName(clientId)),
     isDenied: async (person) => (await store.get(deniedSubjectKey(person))) !== undefined,
+    hasEnded: (person, since) => hasEnded(store, person, since),
     says: saysOf(parts.gateway),
     records: store,
     sealer: openSealer("connect", config),

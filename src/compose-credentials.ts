@@ -82,7 +82,7 @@ function openAssertionKeys(of: { readonly config: Config; readonly store: Store;
     now: Date.now,
     limits: config.limits,
     log: (event, facts) => {
-      log.info("upstream.noted", { what: event, ...facts });
+      log[event === "assertion-keys-sealed" ? "error" : "info"]("upstream.noted", { what: event, ...facts });
     },
   });
 }
@@ -99,10 +99,16 @@ function credentialOptions(
     case "clientCredentials":
       return { type: "clientCredentials", ...targetOf(credential), ...clientOf(credential) };
     case "assertion":
-      return { type: "assertion", audience: credential.audience, lifeSeconds: credential.seconds };
+      return {
+        type: "assertion",
+        audience: credential.audience,
+        subject: credential.subject,
+        lifeSeconds: credential.seconds,
+      };
     case "tokenExchange": {
-      const { subjectTokenType, actor } = credential;
-      return { type: "tokenExchange", ...targetOf(credential), ...clientOf(credential), subjectTokenType, actor };
+      const { subjectTokenType, actor, boundTokens } = credential;
+      const client = { ...targetOf(credential), ...clientOf(credential) };
+      return { type: "tokenExchange", ...client, subjectTokenType, actor, boundTokens };
     }
     case "identityAssertion": {
       const { scopes, resource } = credential;

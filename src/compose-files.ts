@@ -63,8 +63,9 @@ function asFiles({ filesUrl }: Config, gateway: Gateway): Gateway {
 
 function named(evidence: Evidence): Evidence {
   return {
-    record: (draft) => evidence.record({ ...draft, method: "file/fetch" }),
+    record: (draft, digests) => evidence.record({ ...draft, method: "file/fetch" }, digests),
     settled: () => evidence.settled(),
+    settledEverywhere: () => evidence.settledEverywhere(),
     close: () => evidence.close(),
   };
 }

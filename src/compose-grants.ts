@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { noWitness } from "./compose-grant-evidence.ts";
 import { answerJson } from "./compose-json-page.ts";
 import { openSealer } from "./compose-sealer.ts";
 import type { UserGrantConfig } from "./config/types-credentials.ts";
@@ -7,25 +8,34 @@ import { paths } from "./connect/paths.ts";
 import type { OwnPages } from "./edge/public-server.ts";
 import type { Store } from "./store/store.ts";
 import type { Log } from "./telemetry/log.ts";
+import type { GrantWitness } from "./upstream/grants/port.ts";
 import { clientDocument } from "./upstream/grants/client-document.ts";
-import type { GrantUpstreamOptions } from "./upstream/grants/options.ts";
+import type { GrantsOptions, GrantUpstreamOptions } from "./upstream/grants/options.ts";
 import { createGrants, type Grants } from "./upstream/grants/user-grants.ts";
 
 const clientName = "Sallyport";
 const documentPath = "/oauth/client.json";
 
-/** Users' own grants at upstreams; undefined where no upstream is reached by them. */
-export function openGrants(of: {
+interface GrantParts {
   readonly config: Config;
   readonly store: Store;
   readonly log: Pick<Log, "info">;
-}): Grants | undefined {
-  const { config, store, log } = of;
+  /** Absent: whoever opens them tells of what they do by themselves. */
+  readonly witness?: GrantWitness | undefined;
+}
+
+/** Users' own grants at upstreams; undefined where no upstream is reached by them. */
+export function openGrants(of: GrantParts): Grants | undefined {
+  const options = grantsOptions(of);
+  return Object.keys(options.upstreams).length === 0 ? undefined : createGrants(options);
+}
+
+/** For the gateway, and for commands that work with the same grants beside it. */
+export function grantsOptions({ config, store, log, witness = noWitness }: GrantParts): GrantsOptions {
   const upstreams = Object.entries(config.upstreams).flatMap(([name, upstream]): [string, GrantUpstreamOptions][] =>
     upstream.credential.type === "user" ? [[name, grantOptions(upstream, upstream.credential)]] : [],
   );
-  if (upstreams.length === 0) return undefined;
-  return createGrants({
+  return {
     upstreams: Object.fromEntries(upstreams),
     records: store,
     sealer: openSealer("grants", config),
@@ -38,7 +48,8 @@ export function openGrants(of: {
     log: (event, facts) => {
       log.info("upstream.noted", { what: event, ...facts });
     },
-  });
+    witness,
+  };
 }
 
 function grantOptions({ url, addresses, tls }: UpstreamConfig, credential: UserGrantConfig): GrantUpstreamOptions {

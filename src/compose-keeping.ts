@@ -1,5 +1,6 @@
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import type { AuditEvent } from "./audit/event.ts";
 import type { AuditSink } from "./audit/port.ts";
 import { createEvidence, type Recorder } from "./audit/recorder.ts";
 import { createJsonLinesSink } from "./audit/sinks/json-lines.ts";
@@ -37,20 +38,27 @@ export function openStore(
   return { store, streams: store.streams, connection: store.connection };
 }
 
+/** Names this process for as long as it runs. */
+export function replicaName(): string {
+  return `${hostname()}-${randomBytes(4).toString("hex")}`;
+}
+
 export async function openEvidence(of: {
   config: Config;
   log: Log;
   metrics: Metrics;
   streams: RedisStore["streams"] | undefined;
-  digests: { configuration: string; policy: string; lock: string };
+  digests: () => AuditEvent["digests"];
+  /** See `replicaName`. */
+  replica: string;
 }): Promise<Recorder> {
   const { audit, limits } = of.config;
   const sinks = await Promise.all(audit.sinks.map((sink) => openSink(sink, of)));
   const evidence = createEvidence({
     sinks: sinks.map((sink) => ({ sink, required: audit.mode === "required" })),
-    replica: `${hostname()}-${randomBytes(4).toString("hex")}`,
+    replica: of.replica,
     now: Date.now,
-    digests: () => of.digests,
+    digests: of.digests,
     queueMax: limits.auditQueueMax,
     onLoss: (sink, count) => {
       of.metrics.auditLost(sink, count);

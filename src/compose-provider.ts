@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { recheckLockMs } from "./authserver/brokered-people.ts";
 import type { ProviderFinished, ProviderPerson, ProviderSignIn } from "./authserver/port.ts";
 import type { BuiltInProvider } from "./config/types-built-in.ts";
 import type { Config } from "./config/types.ts";
 import type { Refusal } from "./model/refusal.ts";
 import type { GuardedFetch } from "./signin/port.ts";
 import type { Person } from "./signin/person.ts";
-import { createRelyingParty, type RelyingParty } from "./signin/relying-party.ts";
+import { createRelyingParty, recheckFetchesMax, type RelyingParty } from "./signin/relying-party.ts";
 
 /** Who the gateway is at a provider, and what it reads of people there. */
 export type ProviderClient = Omit<BuiltInProvider, "regrantSeconds" | "addresses">;
@@ -42,8 +43,10 @@ export function openProvider(provider: BuiltInProvider, config: Config, fetch: G
       const { refreshToken: refresh, idToken } = finished.value;
       return { ok: true, person: personOf(finished.value, { refresh, idToken: kept(idToken) }) };
     },
+    recheckLockMs: recheckLockMs(recheckFetchesMax, config.limits),
     recheck: async (refreshToken) => {
       const answer = await party.recheck(refreshToken);
+      if (answer.kind === "unavailable") return { kind: "unavailable", refresh: answer.refreshToken };
       if (answer.kind !== "present") return { kind: answer.kind };
       const { refreshToken: refresh, idToken } = answer;
       return { kind: "there", person: personOf(answer.person, { refresh, idToken: kept(idToken) }) };

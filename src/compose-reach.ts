@@ -7,7 +7,7 @@ import { listing, reaches } from "./policy/decide.ts";
 
 export interface ReachParts {
   readonly config: Config;
-  readonly gateway: Pick<Gateway, "catalog" | "policy">;
+  readonly gateway: Pick<Gateway, "catalog" | "inForce">;
 }
 
 /**
@@ -29,13 +29,18 @@ export function openReach({ config, gateway }: ReachParts): (who: SignedIn) => P
   };
 }
 
-function upstreamsSeen(table: ServerTable, principal: Principal, { policy }: ReachParts["gateway"]): readonly string[] {
+function upstreamsSeen(
+  table: ServerTable,
+  principal: Principal,
+  { inForce }: ReachParts["gateway"],
+): readonly string[] {
+  const { policy } = inForce();
   const request = { now: Date.now(), transport: "http", era: "modern", revision: "" } as const;
   const listed = table.entries
-    .map(({ item: { upstream, kind, name } }) => ({ upstream, kind, name }))
-    .filter((item) => listing(policy(), { principal, server: table.server, item, request }) === "listed");
+    .map(({ item: { upstream, kind, name, digest } }) => ({ upstream, kind, name, digest }))
+    .filter((item) => listing(policy, { principal, server: table.server, item, request }) === "listed");
   const connectable = table.unconnected
-    .filter((upstream) => reaches(policy(), { principal, server: table.server, upstream }))
+    .filter((upstream) => reaches(policy, { principal, server: table.server, upstream }))
     .map((upstream) => ({ upstream }));
   return [...new Set([...listed, ...table.missing, ...connectable].map(({ upstream }) => upstream))];
 }

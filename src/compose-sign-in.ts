@@ -1,6 +1,6 @@
 import { anonymousPrincipal } from "./auth/anonymous.ts";
 import { createAuthenticator, type Authenticator } from "./auth/authenticate.ts";
-import { createHeldScopes } from "./auth/held-scopes.ts";
+import { createHeldScopes, type HeldScopes } from "./auth/held-scopes.ts";
 import type { GuardedFetch } from "./auth/port.ts";
 import type { ProofOptions } from "./auth/possession.ts";
 import type { TrustedIssuer } from "./auth/trusted-issuer.ts";
@@ -37,7 +37,7 @@ export async function createSignIn(of: {
   store: Store;
   log: Log;
   /** Every scope that a rule names. */
-  policyScopes: readonly string[];
+  policyScopes: () => readonly string[];
 }): Promise<SignIn> {
   const { auth } = of.config;
   if (auth.kind === "none") {
@@ -60,10 +60,7 @@ export async function createSignIn(of: {
   const authenticator = createAuthenticator({
     issuers,
     opaqueIssuers: opaqueIssuers(of.config),
-    heldScopes: createHeldScopes({
-      implications: auth.scopeImplications,
-      known: [...Object.values(of.config.servers).flatMap(({ scopes }) => scopes.supported), ...of.policyScopes],
-    }),
+    heldScopes: heldScopesUnder(auth.scopeImplications, of),
     fetch: fetchFrom(of.config, "public"),
     headless: auth.headless === undefined ? undefined : { ...auth.headless, records: of.store },
     proofs,
@@ -82,6 +79,21 @@ export async function createSignIn(of: {
     },
     proofs,
     trusted: (alias) => issuers.find((issuer) => issuer.alias === alias),
+  };
+}
+
+/** The same function as long as rules name the same scopes. */
+function heldScopesUnder(
+  implications: Readonly<Record<string, readonly string[]>>,
+  of: { readonly config: Config; readonly policyScopes: () => readonly string[] },
+): () => HeldScopes {
+  const supported = Object.values(of.config.servers).flatMap(({ scopes }) => scopes.supported);
+  let known: { readonly under: readonly string[]; readonly held: HeldScopes } | undefined;
+  return () => {
+    const under = of.policyScopes();
+    if (known?.under !== under)
+      known = { under, held: createHeldScopes({ implications, known: [...supported, ...under] }) };
+    return known.held;
   };
 }
 

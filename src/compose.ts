@@ -1,13 +1,10 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { createDigester } from "./audit/digest.ts";
 import { createRef } from "./audit/ref.ts";
 import { createStrangers, type Strangers } from "./audit/strangers.ts";
-import { protectedResourceMetadata, protectedResourceMetadataUrl } from "./auth/protected-resource.ts";
-import { colliding } from "./catalog/table.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { createViews } from "./catalog/views.ts";
-import { loadPolicies } from "./cli/load-policies.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Config } from "./config/types.ts";
 import { createOperationsServer } from "./edge/operations-server.ts";
@@ -17,33 +14,37 @@ import { createAtWork, type AtWork } from "./gateway/at-work.ts";
 import { createCallSlots } from "./gateway/call-slots.ts";
 import type { Gateway, UpstreamTreatment, VirtualServer } from "./gateway/gateway.ts";
 import { columns } from "./gateway/journey.ts";
+import { createUseLimits } from "./gateway/limits/use-limits.ts";
 import { StartRefused } from "./model/start-refused.ts";
-import type { Policy } from "./policy/compile.ts";
 import { createCheckers } from "./schema/checker.ts";
 import type { Store } from "./store/store.ts";
 import type { Recorder } from "./audit/recorder.ts";
 import type { Sessions } from "./session/sessions.ts";
 import type { RedisStore } from "./store/redis.ts";
-import { keyFrom, openEvidence, openSessions, openStore } from "./compose-keeping.ts";
-import type { ItemKind } from "./model/item.ts";
+import { keyFrom, openEvidence, openSessions, openStore, replicaName } from "./compose-keeping.ts";
 import { itemDeadlines } from "./compose-deadlines.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import type { Upstreams } from "./upstream/port.ts";
 import { listenerTls } from "./compose-listener.ts";
-import { acceptedProofs, boundTokensAt } from "./compose-proofs.ts";
-import { advertisedScopePrefix, createSignIn, type SignIn } from "./compose-sign-in.ts";
-import { definitionSource, openCatalog } from "./compose-catalog.ts";
+import { createSignIn, type SignIn } from "./compose-sign-in.ts";
+import { openCatalog } from "./compose-catalog.ts";
+import { definitionSource } from "./compose-catalog-source.ts";
+import { collisionsIn } from "./compose-collisions.ts";
 import { openCredentials, type OpenCredentials } from "./compose-credentials.ts";
+import { hearGrantChanges, witnessIn } from "./compose-grant-evidence.ts";
 import { clientDocumentPages, openGrants } from "./compose-grants.ts";
 import type { Grants } from "./upstream/grants/user-grants.ts";
 import { addFiles, fileColumn, openFileRoutes } from "./compose-files.ts";
 import { openAsking } from "./compose-asking.ts";
 import { openConnect } from "./compose-connect.ts";
+import { openForce, reportReadings, type Force } from "./compose-in-force.ts";
 import { hearOffboarding } from "./compose-denied.ts";
 import { announcing, openConnections } from "./compose-connections.ts";
 import { openClientStreams } from "./compose-streams.ts";
 import { openLinks } from "./compose-links.ts";
+import { openLock, type OpenLock } from "./compose-lock.ts";
+import { metadataOf, virtualServers } from "./compose-servers.ts";
 import { openTasks } from "./compose-tasks.ts";
 import { hearTokenChanges } from "./compose-tokens-told.ts";
 import { info, openUpstreams } from "./compose-upstreams.ts";
@@ -55,6 +56,8 @@ export interface RunningGateway {
   readonly addresses: { readonly public: string; readonly operations: string };
   /** Takes no new requests, waits for those under way up to `drainMs`, keeps the evidence, and closes everything. */
   drain(): Promise<void>;
+  /** Reads policies and lock anew. Never rejects. */
+  reload(): Promise<void>;
 }
 
 interface Rooms {
@@ -63,10 +66,12 @@ interface Rooms {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly streams: RedisStore["streams"] | undefined;
-  readonly policy: Policy;
+  readonly force: Force;
+  readonly replica: string;
   readonly upstreams: Upstreams;
   readonly credentials: OpenCredentials;
   readonly grants: Grants | undefined;
+  readonly lock: OpenLock;
   readonly catalog: Catalog;
   readonly evidence: Recorder;
   readonly strangers: Strangers;
@@ -98,6 +103,7 @@ export async function startGateway(
   rooms.signIn.whenSubjectDenied(end);
   hearOffboarding({ ...gateway, end, log });
   hearTokenChanges(gateway);
+  hearGrantChanges(gateway);
   const publicServer = createPublicServer({
     gateway,
     servers,
@@ -107,24 +113,34 @@ export async function startGateway(
     tls: listenerTls(config),
   });
   addFiles(publicServer, { config, gateway, servers, credentials: rooms.credentials });
-  const operations = operationsOf(rooms, loaded.digest, () => state.draining);
+  const operations = operationsOf(rooms, () => state.draining);
   await refuseCollisions(rooms, servers);
   const addresses = {
     public: await publicServer.listen({ host: config.listen.host, port: config.listen.port }),
     operations: await operations.listen({ host: config.operations.host, port: config.operations.port }),
   };
-  log.info("gateway.started", { ...addresses, servers: [...servers.keys()], policy: rooms.policy.digest });
+  log.info("gateway.started", {
+    ...addresses,
+    servers: [...servers.keys()],
+    policy: rooms.force.current().policy.digest,
+  });
+  const heard = reportReadings({ ...rooms, ref: gateway.ref });
+  heard(rooms.force.first);
+  rooms.force.watch(heard);
   const drain = async (): Promise<void> => {
     state.draining = true;
+    rooms.force.close();
     gateway.clientStreams.close();
     await shutDown(rooms, publicServer, operations);
   };
-  return { addresses, drain };
+  const reload = async (): Promise<void> => {
+    heard(await rooms.force.reload("signal"));
+  };
+  return { addresses, drain, reload };
 }
 
 async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
   const { config } = loaded;
-  const policy = compilePolicy(config);
   const metrics = createMetrics({
     servers: Object.keys(config.servers),
     upstreams: Object.keys(config.upstreams),
@@ -132,17 +148,23 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     processMetrics: true,
   });
   const { store, streams, connection } = openStore(config, log, metrics);
+  // The store may hold what was last in force.
+  await connection?.ready(config.limits.storeConnectTimeoutMs);
+  const force = await openForce({ loaded, store, log });
+  const replica = replicaName();
   const evidence = await openEvidence({
     config,
     log,
     metrics,
     streams,
-    digests: { configuration: loaded.digest, lock: "", policy: policy.digest },
+    digests: () => force.current().digests,
+    replica,
   });
-  const signIn = await createSignIn({ config, store, log, policyScopes: policy.scopes });
-  const grants = openGrants({ config, store, log });
+  const signIn = await createSignIn({ config, store, log, policyScopes: () => force.current().policy.scopes });
+  const grants = openGrants({ config, store, log, witness: witnessIn(evidence) });
   const credentials = openCredentials({ config, store, log, grants, signIn });
   const upstreams = openUpstreams({ config, log, metrics, store, credentials });
+  const lock = openLock({ config, lock: () => force.current().lock, evidence, log, metrics });
   const sessions = openSessions(config, store);
   const courier = openCourier({ config, log, metrics, connection });
   return {
@@ -151,11 +173,13 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
     metrics,
     store,
     streams,
-    policy,
+    force,
+    replica,
     upstreams,
     credentials,
     grants,
-    catalog: openCatalog({ config, upstreams, evidence, log }),
+    lock,
+    catalog: openCatalog({ config, upstreams, evidence, log, lock }),
     evidence,
     strangers: createStrangers({ evidence, now: Date.now }),
     signIn,
@@ -166,56 +190,11 @@ async function furnish(loaded: LoadedConfig, log: Log): Promise<Rooms> {
   };
 }
 
-function compilePolicy(config: Config): Policy {
-  const policies = loadPolicies(config);
-  if (policies.ok) return policies.policy;
-  throw new StartRefused(
-    policies.faults.map(({ path, found, expected }) => `${path}: found ${found}, expected ${expected}`),
-  );
-}
-
 function pagesOf(rooms: Rooms, gateway: Gateway): OwnPages[] {
   const grants = rooms.grants === undefined ? undefined : announcing(rooms.grants.pages, gateway.connections);
   const connect = openConnect({ ...rooms, gateway, grants });
   const document = clientDocumentPages(rooms.config, rooms.grants);
   return [rooms.signIn.pages, rooms.credentials.pages, document, connect].filter((pages) => pages !== undefined);
-}
-
-function virtualServers(config: Config, signIn: SignIn): ReadonlyMap<string, VirtualServer> {
-  return new Map(
-    Object.entries(config.servers).map(([name, server]) => {
-      const resource = `${config.publicUrl}/${name}/mcp`;
-      const metadataUrl = protectedResourceMetadataUrl(resource);
-      const { instructions } = server;
-      return [
-        name,
-        {
-          name,
-          title: server.title ?? name,
-          instructions,
-          resource,
-          metadataUrl,
-          minimalScopes: server.scopes.minimal,
-          scopePrefix: advertisedScopePrefix(config, name),
-          proofAlgorithms: acceptedProofs(signIn),
-          extensions: server.extensions,
-        },
-      ];
-    }),
-  );
-}
-
-function metadataOf(rooms: Rooms, server: VirtualServer): ReturnType<typeof protectedResourceMetadata> {
-  const { resource, title: name, scopePrefix = "" } = server;
-  const issuer = rooms.signIn.issuerOf(rooms.config.servers[server.name]?.issuer);
-  const scopes = server.minimalScopes.map((scope) => `${scopePrefix}${scope}`);
-  return protectedResourceMetadata({
-    resource,
-    issuer,
-    scopes,
-    name,
-    ...boundTokensAt(rooms.config, rooms.signIn, server.name),
-  });
 }
 
 function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
@@ -241,13 +220,15 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     links: openLinks(rooms),
     views: createViews({ ...config.limits, now: Date.now }),
     definitionsFor: (account) => definitionSource(rooms.upstreams, config.limits.upstreamListTimeoutMs, account),
-    policy: () => rooms.policy,
+    inForce: rooms.force.current,
+    verdictOn: rooms.lock.keeper.verdictOn,
     checkers: createCheckers({ validatorsMax: config.limits.schemaValidatorsMax }),
     cleanResults: config.content.results === "clean",
     upstreams: rooms.upstreams,
     treatments: treatmentsOf(config),
     atWork: rooms.atWork,
     slots: createCallSlots(config.limits.callsInFlightPerPrincipalMax),
+    uses: createUseLimits({ records: rooms.store, leaseId: randomUUID }),
     recoverySlots: createCallSlots(config.limits.recoveryInFlightPerPrincipalMax),
     files: openFileRoutes(config),
     clientStreams: openClientStreams(rooms),
@@ -260,6 +241,12 @@ function joinGateway(rooms: Rooms, draining: () => boolean): Gateway {
     draining,
     observe: (sample) => {
       metrics.request({ ...sample, code: sample.code === "none" ? undefined : sample.code });
+    },
+    observeLimited: (sample) => {
+      metrics.limited(sample);
+    },
+    observeShadow: (change) => {
+      metrics.shadowed(change);
     },
     logRefusal: (facts, cause) => {
       log.info("gateway.refused", facts, cause);
@@ -286,7 +273,7 @@ function treatmentsOf(config: Config): ReadonlyMap<string, UpstreamTreatment> {
   );
 }
 
-function operationsOf(rooms: Rooms, configuration: string, draining: () => boolean): FastifyInstance {
+function operationsOf(rooms: Rooms, draining: () => boolean): FastifyInstance {
   return createOperationsServer({
     readiness: async () => {
       const store = await rooms.store.ping().then(
@@ -297,31 +284,16 @@ function operationsOf(rooms: Rooms, configuration: string, draining: () => boole
       return { ready: reasons.length === 0, reasons };
     },
     metrics: () => rooms.metrics.render(),
-    digests: () => ({ configuration, policy: rooms.policy.digest }),
+    bundle: rooms.force.status,
+    replica: rooms.replica,
   });
 }
 
-/**
- * Reads every upstream once before serving. One that cannot be read now is met again while serving; an
- * item that one upstream lists twice is that upstream's fault alone, and withheld without stopping a start.
- */
 async function refuseCollisions(rooms: Rooms, servers: ReadonlyMap<string, VirtualServer>): Promise<void> {
-  const tables = await Promise.all([...servers.keys()].map(async (server) => rooms.catalog.table(server)));
-  const collided = tables.flatMap((table) =>
-    colliding(table.entries).map(
-      ({ item, exposed }) =>
-        `servers.${table.server}: ${item.kind} ${exposed} of upstream ${item.upstream} collides; ${wayOut(item.kind)}`,
-    ),
-  );
+  const collided = await collisionsIn(rooms.catalog, servers.keys());
   if (collided.length === 0) return;
   await shutDown(rooms);
-  throw new StartRefused(collided);
-}
-
-/** A URI has a prefix of its own, and no other name. */
-function wayOut(kind: ItemKind): string {
-  const named = kind === "tool" || kind === "prompt";
-  return named ? "give it a prefix, rename or hide it" : "give it a uriPrefix or hide it";
+  throw new StartRefused([...collided]);
 }
 
 /** Stops taking connections and waits for what is under way; after `drainMs` the rest is cut off. */
@@ -332,6 +304,7 @@ async function shutDown(rooms: Rooms, ...servers: readonly FastifyInstance[]): P
   // In order: the operations listener answers, and says that it drains, until the public one is closed.
   for (const server of servers) await server.close();
   clearTimeout(cut);
+  await rooms.lock.close();
   await rooms.upstreams.close();
   await rooms.atWork.done(rooms.config.limits.drainMs);
   rooms.strangers.close();

@@ -17,6 +17,12 @@ export function configuredLines(config: Config): AsyncIterable<string> | undefin
   return sink === undefined ? undefined : sinkLines(sink, config);
 }
 
+/** Events of the Redis stream that a configuration names, whichever of its sinks that is. */
+export function redisSinkLines(config: Config): AsyncIterable<string> | undefined {
+  const sink = config.audit.sinks.find(({ kind }) => kind === "redis");
+  return sink === undefined ? undefined : sinkLines(sink, config);
+}
+
 function sinkLines(sink: AuditSinkConfig, { store }: Config): AsyncIterable<string> {
   // A Redis sink beside a memory store does not load (`redisAuditNeedsRedisStore`).
   if (sink.kind === "redis" && store.kind === "redis") return redisLines(store.url.reveal(), sink.stream);

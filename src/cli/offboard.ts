@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { createRef } from "../audit/ref.ts";
 import type { Config } from "../config/types.ts";
 import type { AccessChange } from "../gateway/crossing-subject.ts";
-import { StoreUnavailable } from "../model/records.ts";
 import type { Subject } from "../model/principal.ts";
-import { reportFaults } from "./check.ts";
-import { loadFile, type Environment } from "./load-file.ts";
+import type { Environment } from "./load-file.ts";
+import { otherIdentities, type OtherIdentity } from "./other-identities.ts";
 import { shown, type ExitCode, type Output } from "./output.ts";
 import { subjectAt } from "./subject-at.ts";
+import { counted, no, withStore } from "./with-store.ts";
 
 /** Who is to go, or to come back. */
 export interface OffboardOrder {
@@ -30,12 +30,20 @@ export interface Offboarding {
   tell(change: AccessChange): Promise<void>;
   /** Waits until the replicas have ended all sessions, and ends what is left after a moment. */
   endSessions(who: Subject): Promise<void>;
-  /** Ends the grants that they gave at upstreams, and says how many of them were revoked there too. */
-  endGrants(who: Subject): Promise<{ readonly ended: number; readonly revokedAtProvider: number }>;
+  /**
+   * Ends the grants that they gave at upstreams, tells every replica of each under `ref`, and says how many of them
+   * were revoked there too.
+   */
+  endGrants(who: Subject, ref: string): Promise<{ readonly ended: number; readonly revokedAtProvider: number }>;
   /** Revokes the headless tokens of a service; none for anybody else. */
   revokeTokens(who: Subject): Promise<number>;
-  /** Ends their sign-ins at the built-in authorization server, and forgets what the company's provider said of them. */
+  /**
+   * Ends their sign-ins on the connect pages and at the built-in authorization server, and forgets what the company's
+   * provider said of them.
+   */
   forgetSignIn(who: Subject): Promise<void>;
+  /** What there is of somebody, who is not asked to go: they are denied, or have sessions, grants or a sign-in here. */
+  traceOf(who: Subject): Promise<"denied" | "present" | "none">;
   close(): Promise<void>;
 }
 
@@ -54,8 +62,8 @@ export function offboard(
   output: Output,
   open: OpenOffboarding,
 ): Promise<ExitCode> {
-  return withSubject(order, { env, output, open }, async (who, means, { limits }) => {
-    const daysMax = limits.deniedSubjectDaysMax;
+  return withSubject(order, { env, output, open }, async (who, means, config) => {
+    const daysMax = config.limits.deniedSubjectDaysMax;
     if (!Number.isInteger(order.days) || order.days < 1 || order.days > daysMax)
       return no(`--days takes 1 to ${daysMax}`, output);
     await means.deny(who, order.days * dayMs);
@@ -64,12 +72,29 @@ export function offboard(
     await means.tell({ who, did: "denied", ref });
     await means.endSessions(who);
     output.err(`Ended sessions and streams; running replicas leave events with the reference ${ref}.`);
-    const { ended, revokedAtProvider } = await means.endGrants(who);
+    const { ended, revokedAtProvider } = await means.endGrants(who, ref);
     output.err(`Ended ${counted(ended, "grant")} at upstreams; ${revokedAtProvider} revoked there too.`);
     output.err(`Revoked ${counted(await means.revokeTokens(who), "headless token")}.`);
     await means.forgetSignIn(who);
+    for (const hint of await hintsAt(otherIdentities(who, config), means)) output.err(shown(hint));
     return 0;
   });
+}
+
+/** Lines for every issuer by which they may still come: whom there is something of by name, else that there may be. */
+async function hintsAt(others: readonly OtherIdentity[], means: Pick<Offboarding, "traceOf">): Promise<string[]> {
+  const hints: string[] = [];
+  for (const alias of new Set(others.map((other) => other.alias))) {
+    const known = others.flatMap((other) => (other.alias === alias && other.who !== undefined ? [other.who] : []));
+    const traces = await Promise.all(known.map((who) => means.traceOf(who)));
+    const present = known.filter((_, index) => traces[index] === "present");
+    const command = (name: string): string => `sallyport offboard ${name} --issuer ${alias}`;
+    for (const { subject } of present)
+      hints.push(`${subject} of ${alias} is let in still; if that is the same person: ${command(subject)}`);
+    if (present.length === 0 && !traces.includes("denied"))
+      hints.push(`If ${alias} knows them as well, by this name or another: ${command("SUBJECT")}`);
+  }
+  return hints;
 }
 
 /** `sallyport readmit`: takes somebody off the deny list. Nothing that was ended comes back. */
@@ -88,37 +113,10 @@ export function readmit(
   });
 }
 
-async function withSubject(
+function withSubject(
   order: OffboardOrder,
-  { env, output, open }: { readonly env: Environment; readonly output: Output; readonly open: OpenOffboarding },
+  at: { readonly env: Environment; readonly output: Output; readonly open: OpenOffboarding },
   work: (who: Subject, means: Offboarding, config: Config) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const read = loadFile(order.config, env);
-  if (!read.ok) {
-    reportFaults(order.config, read.faults, output);
-    return 1;
-  }
-  const { config } = read.loaded;
-  const who = subjectAt(order, config);
-  if (typeof who === "string") return no(who, output);
-  if (config.store.kind === "memory")
-    return no("the store is in the memory of the gateway, which no command reaches; restart it instead", output);
-  const means = await open(config);
-  try {
-    return await work(who, means, config);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return no("the store does not answer; repeat the command", output);
-    throw error;
-  } finally {
-    await means.close();
-  }
-}
-
-function counted(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
-}
-
-function no(because: string, output: Output): ExitCode {
-  output.err(shown(`No: ${because}.`));
-  return 1;
+  return withStore(order.config, at, { named: (config) => subjectAt(order, config), work });
 }

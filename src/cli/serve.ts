@@ -1,12 +1,14 @@
 import type { LoadedConfig } from "../config/load.ts";
 import { reportFaults, reportWarnings } from "./check.ts";
-import { loadFile, type Environment } from "./load-file.ts";
+import { loadConfigFile, type Environment } from "./load-file.ts";
 import { shown, type ExitCode, type Output } from "./output.ts";
 
 /** A gateway that runs. `drain` refuses new requests, lets running ones end, then closes everything. */
 export interface RunningGateway {
   readonly addresses: { readonly public: string; readonly operations: string };
   drain(): Promise<void>;
+  /** Reads policies and lock anew, and puts them in force unless they are broken. */
+  reload(): Promise<void>;
 }
 
 /** What serving needs of the process and of `compose.ts`, which this room does not know. */
@@ -14,6 +16,8 @@ export interface ServeRim {
   readonly start: (loaded: LoadedConfig) => Promise<RunningGateway>;
   /** Calls back on each SIGTERM and SIGINT. */
   readonly onStopSignal: (stop: () => void) => void;
+  /** Calls back on each SIGHUP. */
+  readonly onReloadSignal: (reload: () => void) => void;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
   /** Calls back after a while, without keeping the process alive for it. */
@@ -31,15 +35,16 @@ export async function serve(
   output: Output,
   rim: ServeRim,
 ): Promise<ExitCode | undefined> {
-  const read = loadFile(file, env);
+  const read = loadConfigFile(file, env);
   if (!read.ok) {
     reportFaults(file, read.faults, output);
     return 1;
   }
   reportWarnings(read, output);
-  const gateway = await rim.start(read.loaded);
+  const gateway = await rim.start(read);
   output.out(shown(`Serving on ${gateway.addresses.public}, operations on ${gateway.addresses.operations}`));
-  stopOnSignal(gateway, read.loaded.config.limits.drainMs, rim, output);
+  rim.onReloadSignal(() => void gateway.reload());
+  stopOnSignal(gateway, read.config.limits.drainMs, rim, output);
   return undefined;
 }
 

@@ -24,8 +24,10 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["session", "opened or ended a session for"],
   ["asked", "was to be asked for input during"],
   ["noticed", "noticed something in"],
+  ["drifted", "found a definition that nobody approved:"],
   ["strangers", "were refused before anybody was known"],
   ["administration", "was told by the gateway itself"],
+  ["credential", "noted what became of a connection"],
 ]);
 
 function happened(type: string): string {
@@ -36,7 +38,9 @@ function happened(type: string): string {
 const nobodys: ReadonlyMap<string, string> = new Map([
   ["strangers", "Strangers"],
   ["noticed", "The gateway"],
+  ["drifted", "The gateway"],
   ["administration", "The operator"],
+  ["credential", "The gateway"],
 ]);
 
 function whoOf(event: JsonObject): string {
@@ -56,21 +60,29 @@ function whatOf(event: JsonObject): string {
 
 function whereOf(event: JsonObject): string {
   const server = readOwnString(event, "server");
-  return server === undefined ? "" : `at ${server}`;
+  const presentation = readOwnString(event, "presentation");
+  const shown = presentation === undefined ? "" : `, shown as ${presentation}`;
+  return server === undefined ? "" : `at ${server}${shown}`;
 }
 
 function details(event: JsonObject): string[] {
   const lines = [
     decisionOf(readOwn(event, "decision")),
+    constrainedOf(readOwn(event, "constrained")),
+    shadowOf(readOwn(event, "shadow")),
     readOf(readOwn(event, "read")),
     standingOf(event),
     refusalOf(readOwn(event, "refusal")),
     listedOf(readOwn(event, "listed")),
     askedOf(readOwn(event, "asked")),
+    driftOf(readOwn(event, "drift")),
     strangersOf(readOwn(event, "strangers")),
     lossOf(readOwn(event, "loss")),
     accessOf(readOwn(event, "access")),
     tokenOf(readOwn(event, "token")),
+    grantOf(readOwn(event, "grant")),
+    quarantineOf(readOwn(event, "quarantine")),
+    bundleOf(readOwn(event, "bundle")),
     timesOf(event),
     ...findingsOf(readOwn(event, "findings")),
   ];
@@ -90,6 +102,12 @@ function decisionOf(decision: Json | undefined): string {
     default:
       return `Policy denies it${by}: ${reasonOf(decision)}`;
   }
+}
+
+/** Rules that bind a use that is allowed, or change the shape of its item. */
+function constrainedOf(constrained: Json | undefined): string {
+  const rules = listOf(constrained);
+  return rules === "" ? "" : `It was constrained by ${rules}.`;
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([
@@ -161,6 +179,15 @@ function askedOf(asked: Json | undefined): string {
   return `${by}${text(asked, "upstream")} asked for ${text(asked, "feature")}: ${askedEndings.get(outcome) ?? outcome}.`;
 }
 
+function driftOf(drift: Json | undefined): string {
+  if (!isJsonObject(drift)) return "";
+  const of =
+    text(drift, "kind") === "instructions" ? `The instructions of ${text(drift, "upstream")}` : "Its definition";
+  const approved = listOf(readOwn(drift, "approved")) || "none";
+  const done = text(drift, "mode") === "enforce" ? "withheld" : "served, since the lock is observed alone";
+  return `${of} (${text(drift, "reason")}, ${text(drift, "found")}): ${done}. Approved: ${approved}.`;
+}
+
 function strangersOf(strangers: Json | undefined): string {
   if (!isJsonObject(strangers)) return "";
   return `${numberOf(strangers, "count")} such requests from ${text(strangers, "addressPrefix")} within a minute.`;
@@ -180,6 +207,30 @@ function accessOf(access: Json | undefined): string {
 function tokenOf(token: Json | undefined): string {
   if (!isJsonObject(token)) return "";
   return `By command the headless token ${text(token, "id")} of service ${text(token, "service")} was ${text(token, "did")}.`;
+}
+
+/** What became of somebody's grant at an upstream. */
+const grantEnds: ReadonlyMap<string, string> = new Map([
+  ["connected", "was connected"],
+  ["opened", "was opened to one more client"],
+  ["revoked", "was revoked"],
+  ["lost", "was lost"],
+  ["assigned", "was assigned to them"],
+]);
+
+function grantOf(grant: Json | undefined): string {
+  if (!isJsonObject(grant)) return "";
+  const [did, client, reason] = [text(grant, "did"), text(grant, "clientId"), text(grant, "reason")];
+  const whose = `The grant of ${text(grant, "subject")} of ${text(grant, "issuer")} at ${text(grant, "upstream")}`;
+  const more = `${client === "" ? "" : ` for ${client}`}${reason === "" ? "" : ` (${reason})`}`;
+  const scopes = listOf(readOwn(grant, "scopes")) || "none";
+  return `${whose} ${grantEnds.get(did) ?? did}${more}; server: ${text(grant, "server")}, scopes: ${scopes}.`;
+}
+
+function quarantineOf(quarantine: Json | undefined): string {
+  if (!isJsonObject(quarantine)) return "";
+  const found = listOf(readOwn(quarantine, "found"));
+  return `${text(quarantine, "upstream")} names ${found} in place of ${text(quarantine, "known")}, and nobody is sent there.`;
 }
 
 function timesOf(event: JsonObject): string {
@@ -210,3 +261,31 @@ function numberOf(value: JsonObject, key: string): string {
   const number = readOwn(value, key);
   return typeof number === "number" ? String(number) : "?";
 }
+
+function bundleOf(bundle: Json | undefined): string {
+  if (!isJsonObject(bundle)) return "";
+  const faults = numberOf(bundle, "faults");
+  switch (text(bundle, "did")) {
+    case "replaced":
+      return "Policies and lock were put in force.";
+    case "restored":
+      return `The files had ${faults} faults at the start, so what was in force before serves.`;
+    default:
+      return `The files had ${faults} faults, so what was in force stayed.`;
+  }
+}
+
+function shadowOf(shadow: Json | undefined): string {
+  if (!isJsonObject(shadow)) return "";
+  if (readOwn(shadow, "gained") !== undefined)
+    return `Policies that are tried out would show ${numberOf(shadow, "gained")} items more and ${numberOf(shadow, "lost")} less.`;
+  const rule = text(shadow, "rule");
+  const by = rule === "" ? "" : ` (rule ${rule})`;
+  return `Policies that are tried out would ${shadowVerbs[text(shadow, "effect")] ?? "list it"}${by}.`;
+}
+
+const shadowVerbs: Readonly<Record<string, string>> = {
+  allow: "allow it",
+  deny: "deny it",
+  "step-up": "ask for more scopes",
+};

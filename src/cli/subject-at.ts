@@ -3,7 +3,7 @@ import type { Config } from "../config/types.ts";
 import type { Subject } from "../model/principal.ts";
 
 /** Whose tokens an issuer's are, as the verifier reads them. */
-interface KnownIssuer {
+export interface KnownIssuer {
   readonly alias: string;
   readonly issuer: string;
   /** Undefined where each token names its own. */
@@ -31,7 +31,7 @@ export function subjectAt(
   return { tenant, issuer: found.issuer, subject: named.subject };
 }
 
-function issuersOf({ auth, publicUrl }: Config): readonly KnownIssuer[] {
+export function issuersOf({ auth, publicUrl }: Config): readonly KnownIssuer[] {
   if (auth.kind === "none") return [];
   const { issuers, builtIn, headless } = auth;
   return [

@@ -1,9 +1,11 @@
+import { lockedKinds } from "../catalog/lock/document.ts";
+import type { Lock } from "../catalog/lock/lock.ts";
 import { withoutUrlSecrets } from "../config/fault.ts";
 import type { Config, ServerConfig, UpstreamConfig } from "../config/types.ts";
 import type { LoadedFile } from "./load-file.ts";
 
 /** What a configuration would serve, line by line. */
-export function summary({ loaded, policy, policyFiles }: LoadedFile): string[] {
+export function summary({ loaded, policy, policyFiles, policyOwners, lock }: LoadedFile): string[] {
   const { config } = loaded;
   return [
     `Serving ${config.publicUrl} on ${config.listen.host}:${config.listen.port}, operations on ${config.operations.host}:${config.operations.port}`,
@@ -16,6 +18,8 @@ export function summary({ loaded, policy, policyFiles }: LoadedFile): string[] {
     ...authLines(config),
     "Policy",
     `  ${counted(policy.ruleCount, "rule")} in ${counted(policyFiles, "file")} of ${config.policies ?? "no folder"}`,
+    ...(policyOwners.length === 0 ? [] : [`  owners: ${policyOwners.join(", ")}`]),
+    ...(lock === undefined ? [] : ["Catalog lock", ...lockLines(config, lock)]),
     "Evidence",
     `  ${config.audit.mode}: ${config.audit.sinks.map(sinkText).join(", ") || "nowhere"}`,
     "Store",
@@ -23,7 +27,17 @@ export function summary({ loaded, policy, policyFiles }: LoadedFile): string[] {
     "",
     `Configuration ${loaded.digest}`,
     `Policy        ${policy.digest}`,
+    ...(lock === undefined ? [] : [`Catalog lock  ${lock.digest}`]),
   ];
+}
+
+function lockLines({ upstreams }: Config, { document }: Lock): string[] {
+  return Object.entries(upstreams).map(([name, { lock, catalogFrom }]) => {
+    const items = document.upstreams.get(name)?.items;
+    const count = lockedKinds.reduce((sum, kind) => sum + (items?.[kind].size ?? 0), 0);
+    const from = catalogFrom === "lock" ? ", and listed from it" : "";
+    return `  ${name}: ${lock}, ${counted(count, "item")} approved${from}`;
+  });
 }
 
 function serverLines({ publicUrl }: Config, name: string, server: ServerConfig): string[] {
@@ -31,7 +45,9 @@ function serverLines({ publicUrl }: Config, name: string, server: ServerConfig):
     prefix === "" ? upstream : `${upstream} as ${prefix}*`,
   );
   const scopes = server.scopes.minimal.length === 0 ? "" : `; asks for ${server.scopes.minimal.join(" ")}`;
-  return [`  ${publicUrl}/${name}/mcp: ${from.join(", ")}${scopes}`];
+  const shown = server.presentations.map(({ id }) => id);
+  const ways = shown.length === 0 ? "" : `; shown otherwise as ${shown.join(", ")}`;
+  return [`  ${publicUrl}/${name}/mcp: ${from.join(", ")}${scopes}${ways}`];
 }
 
 function upstreamLine(name: string, { url, era, addresses, credential }: UpstreamConfig): string {

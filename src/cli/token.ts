@@ -9,6 +9,7 @@ import { StoreUnavailable } from "../model/records.ts";
 import { reportFaults } from "./check.ts";
 import { loadFile, type Environment } from "./load-file.ts";
 import { shown, type ExitCode, type Output } from "./output.ts";
+import { no } from "./with-store.ts";
 
 /** What `sallyport token` is asked to do. */
 export type TokenOrder =
@@ -146,9 +147,4 @@ function readItem(text: string): ItemIdentity | undefined {
 function lineOf({ id, subject, resource, items, expiresAt }: ListedToken): string {
   const bound = items.map(({ kind, upstream, name }) => `${kind}:${upstream}/${name}`).join(" ");
   return `${id}  ${subject}  ${resource}  until ${new Date(expiresAt).toISOString()}  ${bound}`;
-}
-
-function no(because: string, output: Output): ExitCode {
-  output.err(shown(`No: ${because}.`));
-  return 1;
 }

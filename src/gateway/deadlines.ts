@@ -1,4 +1,5 @@
 import type { ItemIdentity } from "../model/item.ts";
+import type { Obligations } from "../model/obligations.ts";
 import type { UpstreamRequest } from "../upstream/port.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -9,13 +10,15 @@ export interface ItemDeadlines {
   readonly idleMs?: number | undefined;
 }
 
-/** How long a request for an item may take, as a whole and in its parts, as the operator has it. */
+/** How long a request for an item may take, as a whole and in its parts: as configured, or less where policy says so. */
 export function deadlinesOf(
   { treatments, limits }: Pick<Gateway, "treatments" | "limits">,
   item: ItemIdentity,
+  obligations?: Pick<Obligations, "deadlineMs">,
 ): Pick<UpstreamRequest, "timeoutMs" | "deadlines"> {
   const treatment = treatments.get(item.upstream);
   const deadlines = treatment?.deadlines(item);
-  const timeoutMs = deadlines?.callMs ?? treatment?.callTimeoutMs ?? limits.upstreamCallTimeoutMs;
-  return { timeoutMs, deadlines };
+  const configuredMs = deadlines?.callMs ?? treatment?.callTimeoutMs ?? limits.upstreamCallTimeoutMs;
+  const timeoutMs = Math.min(configuredMs, obligations?.deadlineMs ?? Infinity);
+  return { timeoutMs, deadlines: deadlines?.callMs === undefined ? deadlines : { ...deadlines, callMs: timeoutMs } };
 }

@@ -3,20 +3,23 @@ import type { CallerToken } from "../model/caller-token.ts";
 import { neverCancelled, type Cancellation } from "../model/cancellation.ts";
 import type { Decision } from "../model/decision.ts";
 import type { Finding } from "../model/finding.ts";
+import type { Item } from "../model/item.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import type { LogLevel } from "../model/log-level.ts";
 import { limits } from "../model/limits.ts";
+import type { Obligations } from "../model/obligations.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Result } from "../model/result.ts";
 import type { RpcError, RpcId } from "../model/rpc.ts";
 import type { Classified, McpHeaders } from "../protocol/classify.ts";
-import type { Policy } from "../policy/compile.ts";
 import type { Session } from "../session/session-record.ts";
 import type { Hop, OnAccountOf } from "../upstream/port.ts";
 import type { Entry } from "../catalog/table.ts";
 import type { View, WrittenText } from "../catalog/views.ts";
 import type { VirtualServer } from "./gateway.ts";
+import type { InForce } from "./policy-in-force.ts";
+import type { Shadowed } from "./shadow.ts";
 import type { CallUnderWay } from "./under-way.ts";
 import type { TaskMatter } from "./tasks/task-matter.ts";
 
@@ -85,13 +88,18 @@ export interface Exchange {
   session: Session | undefined;
   view: View | undefined;
   target: Target | undefined;
+  /** The one item that the name would have meant, had the principal seen it: for evidence alone. */
+  hidden: Item | undefined;
   args: JsonObject | undefined;
   /** The arguments as evidence knows them: keyed digest, its key's id, and their size. Set by whoever records first. */
   argumentsNoted: { readonly digest: string; readonly key: string; readonly bytes: number } | undefined;
-  /** What the exchange is judged by; set by `policyOf` alone. */
-  policy: Policy | undefined;
+  /** What the exchange is judged by; set by `inForceOf` alone. */
+  inForce: InForce | undefined;
   decision: Decision | undefined;
-  /** The arguments that the decision read, as evidence keeps them. Set by whoever records first. */
+  /** What policy lays upon the use of an item that it allows. */
+  obligations: Obligations | undefined;
+  shadowed: Shadowed | undefined;
+  /** The arguments that the decision read, and those that obligations name, as evidence keeps them. Set by whoever records first. */
   fieldsRead: JsonObject | undefined;
   /** What a modern client resumes a call with: its answers, and the state of the upstream as the upstream gave it. */
   input: { readonly responses: JsonObject | undefined; readonly state: string | undefined } | undefined;
@@ -116,7 +124,7 @@ export interface Exchange {
   asksInput: boolean;
   /** What the exchange has to do with a task. */
   task: TaskMatter | undefined;
-  listed: { readonly shown: number; readonly known: number } | undefined;
+  listed: { readonly shown: number; readonly known: number; readonly staleMs?: number } | undefined;
   outcome: Outcome;
   findings: Finding[];
   readonly headers: Record<string, string>;
@@ -135,10 +143,13 @@ export function beginExchange(arrival: Arrival, ref: string, startedAt: number):
     session: undefined,
     view: undefined,
     target: undefined,
+    hidden: undefined,
     args: undefined,
     argumentsNoted: undefined,
-    policy: undefined,
+    inForce: undefined,
     decision: undefined,
+    obligations: undefined,
+    shadowed: undefined,
     fieldsRead: undefined,
     input: undefined,
     connecting: false,

@@ -1,14 +1,16 @@
 import type { Evidence } from "../audit/port.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { LockKeeper } from "../catalog/lock/keeper.ts";
 import type { DefinitionSource } from "../catalog/port.ts";
 import type { Views } from "../catalog/views.ts";
 import type { ItemIdentity } from "../model/item.ts";
 import type { Courier } from "../model/courier.ts";
+import type { LimitObligation } from "../model/obligations.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { Fact, RefusalCode } from "../model/refusal.ts";
 import type { Limits } from "../model/limits.ts";
-import type { Policy } from "../policy/compile.ts";
+import type { Change } from "../policy/change.ts";
 import type { Checkers } from "../schema/checker.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { OnAccountOf, Upstreams } from "../upstream/port.ts";
@@ -17,9 +19,11 @@ import type { Asking } from "./asking/asking.ts";
 import type { Connections } from "./connections/connections.ts";
 import type { ItemDeadlines } from "./deadlines.ts";
 import type { FileRoutes } from "./files/file-routes.ts";
+import type { UseLimits } from "./limits/use-limits.ts";
 import type { LinkBook } from "./link-book.ts";
 import type { Sealing } from "./sealing.ts";
 import type { CancelElsewhere } from "./cancel-elsewhere.ts";
+import type { InForce } from "./policy-in-force.ts";
 import type { UnderWay } from "./under-way.ts";
 import type { TaskBook } from "./tasks/task-book.ts";
 import type { AtWork } from "./at-work.ts";
@@ -86,7 +90,9 @@ export interface Gateway {
   readonly views: Views;
   /** Where lists are read from on somebody's account. */
   readonly definitionsFor: (account: OnAccountOf) => DefinitionSource;
-  readonly policy: () => Policy;
+  readonly inForce: () => InForce;
+  /** Whether the catalog lock in force approves an item as it is about to be used. */
+  readonly verdictOn: LockKeeper["verdictOn"];
   readonly checkers: Checkers;
   /** False: hostile text in results is reported and delivered as it came. */
   readonly cleanResults: boolean;
@@ -95,6 +101,8 @@ export interface Gateway {
   /** Whoever stops waits for it. */
   readonly atWork: AtWork;
   readonly slots: CallSlots;
+  /** Counts the uses that policy limits. */
+  readonly uses: UseLimits;
   /** For what serves recovery. */
   readonly recoverySlots: CallSlots;
   /** Paths of upstreams that are fetched as files; links to them in results get their public address. */
@@ -113,6 +121,10 @@ export interface Gateway {
   readonly now: () => number;
   readonly draining: () => boolean;
   readonly observe: (sample: ExchangeSample) => void;
+  /** A use that policy limited. */
+  readonly observeLimited: (sample: { readonly server: string; readonly kind: LimitObligation["kind"] }) => void;
+  /** What became of a decision under the policies that are tried out. */
+  readonly observeShadow: (change: Change) => void;
   /** One line of log about a refusal; the cause is scrubbed by the log. */
   readonly logRefusal: (facts: Readonly<Record<string, Fact>>, cause: unknown) => void;
 }

@@ -5,12 +5,16 @@ import { callConnectTool } from "./connections/connect-tool.ts";
 import { admitTransport } from "./steps/admit-transport.ts";
 import { answerHere } from "./steps/answer-here.ts";
 import { applyLimits } from "./steps/apply-limits.ts";
+import { applyPresets } from "./steps/apply-presets.ts";
 import { attachCredential } from "./steps/attach-credential.ts";
 import { authenticate } from "./steps/authenticate.ts";
 import { beginCall } from "./steps/begin-call.ts";
 import { checkArguments } from "./steps/check-arguments.ts";
+import { checkDefinition } from "./steps/check-definition.ts";
+import { checkOutgoing } from "./steps/check-outgoing.ts";
 import { checkResult } from "./steps/check-result.ts";
 import { decideExchange } from "./steps/decide.ts";
+import { fitResult } from "./steps/fit-result.ts";
 import { forward } from "./steps/forward.ts";
 import { hearUpstream } from "./steps/hear-upstream.ts";
 import { keepSubscription } from "./steps/keep-subscription.ts";
@@ -77,8 +81,11 @@ export const journey: readonly Row[] = [
   row(resolveTask,      ".  .  x  .  .  .    .  x  .  .  ."),
   row(admitTask,        ".  x  .  .  .  .    x  .  .  .  ."),
   row(checkArguments,   ".  x  .  .  .  .    x  .  .  .  ."),
+  row(applyPresets,     ".  x  .  .  .  .    x  .  .  .  ."),
   row(decideExchange,   "x  x  x  x  x  x    x  x  x  x  x"),
+  row(checkDefinition,  ".  x  .  .  .  .    x  .  .  .  ."),
   row(applyLimits,      ".  x  x  .  .  .    x  x  .  .  ."),
+  row(checkOutgoing,    ".  x  .  .  .  .    x  .  .  .  ."),
   row(beginCall,        ".  x  x  .  .  .    x  x  .  .  ."),
   row(openRequestState, ".  .  .  .  .  .    x  x  .  .  ."),
   row(recordIntent,     ".  x  x  .  x  .    x  x  x  .  ."),
@@ -97,6 +104,7 @@ export const journey: readonly Row[] = [
   row(openSession,      "x  .  .  .  .  .    .  .  .  .  ."),
   row(sanitizeResult,   ".  x  .  .  .  .    x  .  .  .  ."),
   row(sanitizeTask,     ".  .  x  .  .  .    .  x  .  .  ."),
+  row(fitResult,        ".  x  .  .  .  .    x  .  .  .  ."),
   row(rewriteLinks,     ".  x  .  .  .  .    x  .  .  .  ."),
   row(checkResult,      ".  x  .  .  .  .    x  .  .  .  ."),
   row(checkTask,        ".  .  x  .  .  .    .  x  .  .  ."),

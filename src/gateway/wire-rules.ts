@@ -141,6 +141,7 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ITEM_HIDDEN: { form: "unknown-item", status: 200, rpcCode: invalidParams, text: "Unknown" },
   CATALOG_ITEM_COLLIDED: call("Two servers offer an item of this name, so neither is served. Tell the operator."),
   CATALOG_ITEM_UNSAFE: call("This item's definition is not safe to use and is withheld. Tell the operator."),
+  CATALOG_ITEM_DRIFTED: call("This item is not as it was approved, and is withheld until it is. Tell the operator."),
   // Prompts: "Missing required arguments: -32602" (2025-11-25, prompts, "Error Handling").
   ARGUMENTS_INVALID: { ...call("The arguments do not fit the schema."), rpcCode: invalidParams },
   SCHEMA_DIALECT_UNSUPPORTED: call(
@@ -148,7 +149,10 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   ),
   SCHEMA_UNUSABLE: call("This tool declares a schema that cannot be checked safely, so it cannot be called."),
   POLICY_DENIED: call("Policy does not allow this call with these arguments."),
-  CONCURRENCY_LIMITED: call("Too many calls are under way for you. Wait for some to finish, then try again."),
+  PRESET_UNFIT: call("Policy fixes arguments here that do not fit, so this cannot be called. Tell the operator."),
+  RATE_LIMITED: call("Too many calls in a short time."),
+  QUOTA_EXHAUSTED: call("Today's calls are used up."),
+  CONCURRENCY_LIMITED: call("Too many calls are under way. Wait for some to finish, then try again."),
   // 2025-11-25, tasks, "Tool-Level Negotiation": in both cases -32601.
   TASK_REQUIRED: message(-32601, "This tool runs as a task only, which is not possible between you and its server."),
   TASK_UNSUPPORTED: message(-32601, "This tool does not run as a task."),
@@ -208,6 +212,7 @@ export const wireRules: Readonly<Record<RefusalCode, WireRule>> = {
   RESULT_INVALID: call(
     "The result breaks the schema the tool declares, so it was withheld. The fault is the tool's, not the call's.",
   ),
+  RESULT_TOO_LARGE: call("The result is larger than policy lets through, so it was withheld. Ask for less."),
   FILE_TYPE_REFUSED: http(502, internalError, "The file is of a type that is not delivered here."),
 
   STORE_UNAVAILABLE: http(503, internalError, "The gateway cannot reach its store. Try again soon."),

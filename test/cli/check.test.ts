@@ -3,20 +3,24 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { check } from "../../src/cli/check.ts";
+import { measureCosts } from "../../src/compose-costs.ts";
 import { shown } from "../../src/cli/output.ts";
 import { captured, env, folderOf, soundConfig, soundPolicy } from "./workspace.ts";
 
-const sound = { "sallyport.yaml": soundConfig, "policies/support.yaml": soundPolicy };
+const sound = { "sallyport.yaml": soundConfig, "policies/support.yaml": soundPolicy.replace("get_*", "get_customer") };
 
-function checked(files: Readonly<Record<string, string>>): { code: number; stdout: string; stderr: string } {
+async function checked(
+  files: Readonly<Record<string, string>>,
+): Promise<{ code: number; stdout: string; stderr: string }> {
   const output = captured();
-  const code = check(join(folderOf(files), "sallyport.yaml"), env, output);
+  const file = join(folderOf(files), "sallyport.yaml");
+  const code = await check({ file, budget: false, live: false }, { env, output, measure: measureCosts });
   return { code, stdout: output.stdout.join("\n"), stderr: output.stderr.join("\n") };
 }
 
 describe("sallyport check", () => {
-  it("says what a sound configuration would serve, and no secret", () => {
-    const { code, stdout, stderr } = checked(sound);
+  it("says what a sound configuration would serve, and no secret", async () => {
+    const { code, stdout, stderr } = await checked(sound);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("https://mcp.example.com/support/mcp: crm as crm_*; asks for mcp");
     expect(stdout).toContain("crm: https://crm.example.net/mcp?••• (era auto, public addresses, static headers)");
@@ -26,9 +30,9 @@ describe("sallyport check", () => {
     expect(stdout).not.toMatch(/hush|hidden/u);
   });
 
-  it("prints every fault with place, line, what it found and what it expects, on standard error", () => {
+  it("prints every fault with place, line, what it found and what it expects, on standard error", async () => {
     const text = soundConfig.replace("crm: { prefix", "crn: { prefix").replace("publicUrl: https", "publicUrl: http");
-    const { code, stdout, stderr } = checked({ ...sound, "sallyport.yaml": text });
+    const { code, stdout, stderr } = await checked({ ...sound, "sallyport.yaml": text });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.split("\n").slice(1)).toEqual([
       "  publicUrl (line 1)  [publicUrlIsHttpsOrLoopback]",
@@ -40,29 +44,32 @@ describe("sallyport check", () => {
     ]);
   });
 
-  it("refuses policies that do not compile against the configuration's names", () => {
+  it("refuses policies that do not compile against the configuration's names", async () => {
     const policy = soundPolicy.replace("corp:support", "crop:support").replace("upstream: crm", "upstream: crn");
-    const { code, stderr } = checked({ ...sound, "policies/support.yaml": policy });
+    const { code, stderr } = await checked({ ...sound, "policies/support.yaml": policy });
     expect(code).toBe(1);
     expect(stderr).toContain("support.yaml#/rules/0/who/groups");
     expect(stderr).toContain("support.yaml#/rules/0/what/upstream");
   });
 
-  it("refuses policies that are no YAML, and a folder that is not there", () => {
-    expect(checked({ ...sound, "policies/support.yaml": "a: [" }).stderr).toContain("support.yaml (line 1)  [yaml]");
-    expect(checked({ "sallyport.yaml": soundConfig }).stderr).toContain("[policiesAreReadable]");
+  it("refuses policies that are no YAML, and a folder that is not there", async () => {
+    expect((await checked({ ...sound, "policies/support.yaml": "a: [" })).stderr).toContain(
+      "support.yaml (line 1)  [yaml]",
+    );
+    expect((await checked({ "sallyport.yaml": soundConfig })).stderr).toContain("[policiesAreReadable]");
   });
 
-  it("warns, and still exits with 0", () => {
-    const { code, stderr } = checked({ "sallyport.yaml": soundConfig.replace("policies: ./policies\n", "") });
+  it("warns, and still exits with 0", async () => {
+    const { code, stderr } = await checked({ "sallyport.yaml": soundConfig.replace("policies: ./policies\n", "") });
     expect(code).toBe(0);
     expect(stderr).toContain("policies  [nothingIsAllowed]");
   });
 
-  it("reports a file that is not there, and one that is a folder", () => {
+  it("reports a file that is not there, and one that is a folder", async () => {
     const output = captured();
-    expect(check("/nonexistent/sallyport.yaml", env, output)).toBe(1);
-    expect(check(folderOf({}), env, output)).toBe(1);
+    const rim = { env, output, measure: measureCosts };
+    for (const file of ["/nonexistent/sallyport.yaml", folderOf({})])
+      expect(await check({ file, budget: false, live: false }, rim)).toBe(1);
     expect(output.stderr.join("\n")).toContain("ENOENT");
     expect(output.stderr.join("\n")).toContain("not a regular file");
   });

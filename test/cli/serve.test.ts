@@ -6,6 +6,8 @@ import { captured, env, folderOf, soundConfig, soundPolicy, type Captured } from
 interface Rim extends ServeRim {
   readonly codes: number[];
   readonly stop: () => void;
+  readonly hangUp: () => void;
+  readonly reloads: () => number;
   readonly timers: { ms: number; then: () => void }[];
   readonly started: string[];
 }
@@ -15,7 +17,13 @@ function rimOf(drain: () => Promise<void>): Rim {
   const timers: { ms: number; then: () => void }[] = [];
   const started: string[] = [];
   let stop = (): void => undefined;
-  const gateway: RunningGateway = { addresses: { public: "http://a", operations: "http://b" }, drain };
+  let hangUp = (): void => undefined;
+  let reloads = 0;
+  const reload = (): Promise<void> => {
+    reloads += 1;
+    return Promise.resolve();
+  };
+  const gateway: RunningGateway = { addresses: { public: "http://a", operations: "http://b" }, drain, reload };
   return {
     codes,
     timers,
@@ -23,12 +31,19 @@ function rimOf(drain: () => Promise<void>): Rim {
     stop: () => {
       stop();
     },
+    hangUp: () => {
+      hangUp();
+    },
+    reloads: () => reloads,
     start: (loaded) => {
       started.push(loaded.config.publicUrl);
       return Promise.resolve(gateway);
     },
     onStopSignal: (then) => {
       stop = then;
+    },
+    onReloadSignal: (then) => {
+      hangUp = then;
     },
     exit: (code) => void codes.push(code),
     after: (ms, then) => void timers.push({ ms, then }),
@@ -61,6 +76,21 @@ describe("sallyport serve", () => {
     const { code, output } = await served(rim, `${soundConfig}nonsense: 1\n`);
     expect([code, rim.started]).toEqual([1, []]);
     expect(output.stderr.join("\n")).toContain("nonsense");
+  });
+
+  it("leaves broken policies to the gateway, which may have better ones", async () => {
+    const rim = rimOf(never);
+    const folder = folderOf({ "sallyport.yaml": soundConfig, "policies/support.yaml": "rules: 1" });
+    expect(await serve(join(folder, "sallyport.yaml"), env, captured(), rim)).toBeUndefined();
+    expect(rim.started).toEqual(["https://mcp.example.com"]);
+  });
+
+  it("reads policies anew at each hang-up, and goes on", async () => {
+    const rim = rimOf(never);
+    await served(rim);
+    rim.hangUp();
+    rim.hangUp();
+    expect([rim.reloads(), rim.codes]).toEqual([2, []]);
   });
 
   it("drains on the first signal and exits with 0 once it has", async () => {

@@ -68,6 +68,14 @@ async function asked(typed: string, text: string): Promise<{ code: number; out: 
   return { code, out: output.stdout.join("\n"), err: output.stderr.join("\n") };
 }
 
+const grant = {
+  issuer: "https://login.example.com",
+  subject: "ada",
+  upstream: "crm",
+  server: "https://as.example",
+  scopes: ["read", "write"],
+};
+
 describe("sallyport why", () => {
   it("tells who was denied what, where, by which rule and with which words", async () => {
     const { code, out } = await asked(ref, chain(...others, denied));
@@ -122,6 +130,28 @@ describe("sallyport why", () => {
       "what a command did to a headless token",
       { type: "administration", token: { did: "revoked", id: "1f2e", service: "nightly" } },
       "By command the headless token 1f2e of service nightly was revoked.",
+    ],
+    [
+      "a grant that somebody gave",
+      { type: "credential", grant: { ...grant, did: "connected", clientId: "editor" } },
+      "The grant of ada of https://login.example.com at crm was connected for editor; server: https://as.example, scopes: read, write.",
+    ],
+    [
+      "a grant that was lost",
+      { type: "credential", grant: { ...grant, did: "lost", reason: "withdrawn", scopes: [] } },
+      "The grant of ada of https://login.example.com at crm was lost (withdrawn); server: https://as.example, scopes: none.",
+    ],
+    [
+      "an upstream in quarantine",
+      {
+        type: "administration",
+        quarantine: {
+          upstream: "crm",
+          known: "https://as.example",
+          found: ["https://b.example/", "https://c.example/"],
+        },
+      },
+      "crm names https://b.example/, https://c.example/ in place of https://as.example, and nobody is sent there.",
     ],
     [
       "strangers",

@@ -14,7 +14,7 @@ function judgedBy(column: string): readonly Policy[] {
   const x = beginExchange({} as unknown as Arrival, "REF", 0);
   x.classified = { column } as unknown as Classified;
   let policy = before;
-  const g = { policy: () => policy } as unknown as Gateway;
+  const g = { inForce: () => ({ policy, digests: {} }) } as unknown as Gateway;
   const first = policyOf(x, g);
   policy = after;
   return [first, policyOf(x, g)];

@@ -28,11 +28,16 @@ export interface ConnectionBench {
   connect(link: string, person: string): Promise<View>;
   /** The person revokes the connection on the pages. */
   revoke(person: string): Promise<View>;
+  /** Another instance of the same deployment, which needs a `redisUrl` and a `publicPort`. */
+  replica(): Promise<GatewayUnderTest>;
   close(): Promise<void>;
 }
 
-/** With an `issuer`, its people may call as well; it has no pages here. */
-export async function startConnectionBench(more: Partial<GatewayOptions> = {}): Promise<ConnectionBench> {
+/** With an `issuer`, its people may call as well; it has no pages here. With `auth`, whom else that lets in. */
+export async function startConnectionBench({
+  auth = {},
+  ...more
+}: Partial<GatewayOptions> & { readonly auth?: Readonly<Record<string, unknown>> } = {}): Promise<ConnectionBench> {
   const provider = await startProvider();
   const upstream = await startListeningUpstream("modern", { first: guard });
   const lacking = new Set<string>();
@@ -53,7 +58,7 @@ export async function startConnectionBench(more: Partial<GatewayOptions> = {}): 
     return true;
   }
   const users = people.map((username) => ({ username, subject: username, password: "${env:PASSWORD}" }));
-  const gateway = await startGatewayUnderTest({
+  const options: GatewayOptions = {
     upstreams: { crm: { url: upstream.url, credential: { type: "user", title: "Customer records" } } },
     servers: {},
     env: { PASSWORD: password, COOKIES: "c".repeat(32) },
@@ -62,11 +67,14 @@ export async function startConnectionBench(more: Partial<GatewayOptions> = {}): 
       auth: {
         builtIn: { alias: "own", users, cookieSecret: "${env:COOKIES}" },
         ...(more.issuer === undefined ? {} : { issuers: [trusted(more.issuer)] }),
+        ...auth,
       },
       servers: { s: { upstreams: { crm: {} }, issuer: "own" } },
       ...more.config,
     },
-  });
+  };
+  const gateway = await startGatewayUnderTest(options);
+  const replicas: GatewayUnderTest[] = [];
   return {
     gateway,
     upstream,
@@ -80,8 +88,13 @@ export async function startConnectionBench(more: Partial<GatewayOptions> = {}): 
       const form = { ...home, url: new URL("/connect/revoke", gateway.publicUrl) };
       return browser.submit(form, { upstream: "crm" });
     },
+    replica: async () => {
+      const replica = await startGatewayUnderTest(options);
+      replicas.push(replica);
+      return replica;
+    },
     close: async () => {
-      await gateway.remove();
+      for (const instance of [gateway, ...replicas]) await instance.remove();
       await upstream.close();
       await provider.close();
     },
@@ -122,22 +135,33 @@ async function postJson(url: string, body: unknown): Promise<Record<string, unkn
   return (await answer.json()) as Record<string, unknown>;
 }
 
-async function signInOnPages(browser: Browser, url: string, username: string): Promise<View> {
+/** Signs somebody in on the connect pages, and goes on to `url`. */
+export async function signInOnPages(browser: Browser, url: string, username: string): Promise<View> {
   const page = await browser.open(url);
   const form = { ...page, url: new URL("/connect/sign-in", page.url) };
   const target = page.url.pathname + page.url.search;
   return browser.submit(form, { token: hiddenToken(page), way: "own", target, username, password });
 }
 
-async function connect({ publicUrl }: GatewayUnderTest, link: string, person: string): Promise<View> {
+/** The person agrees here and at the provider; `back` is where that sends the browser. Or the page at which it ended. */
+export async function agreeTo(
+  { publicUrl }: GatewayUnderTest,
+  link: string,
+  person: string,
+): Promise<{ readonly browser: Browser; readonly back: string } | { readonly ended: View }> {
   const browser = createBrowser();
   const consent = await signInOnPages(browser, link, person);
-  if (consent.status !== 200) return consent;
+  if (consent.status !== 200) return { ended: consent };
   const onward = await browser.submit(consent, { link: new URL(link).searchParams.get("link") ?? "" });
   const provider = /href="([^"]+\/authorize[^"]*)"/.exec(onward.text)?.[1]?.replaceAll("&amp;", "&");
-  if (provider === undefined) return onward;
+  if (provider === undefined) return { ended: onward };
   const agreed = await fetch(provider, { redirect: "manual" });
   const back = agreed.headers.get("location") ?? "";
   if (!back.startsWith(publicUrl)) throw new Error(`the provider answered ${agreed.status} ${back}`);
-  return browser.open(back);
+  return { browser, back };
+}
+
+async function connect(gateway: GatewayUnderTest, link: string, person: string): Promise<View> {
+  const agreed = await agreeTo(gateway, link, person);
+  return "ended" in agreed ? agreed.ended : agreed.browser.open(agreed.back);
 }

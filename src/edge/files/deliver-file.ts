@@ -42,7 +42,8 @@ export function errandOf(
     method: x.arrival.httpMethod === "HEAD" ? "HEAD" : "GET",
     target: `${file.path.path}${file.path.query}`,
     headers,
-    bytesMax: file.route.bytesMax,
+    bytesMax: Math.min(file.route.bytesMax, x.obligations?.resultBytesMax ?? Infinity),
+    deadlineMs: x.obligations?.deadlineMs,
     signal: x.arrival.gone,
     judge: (status, answered) => {
       x.upstreamMs = now() - sentAt;

@@ -64,7 +64,7 @@ export function judgeAsked(x: Exchange, g: Gateway, { upstream, method, params }
     const fault = "the request holds hidden or overlong text that cannot be shown";
     return { verdict: "malformed", feature, fault, findings };
   }
-  const decision = decide(g.policy(), questionAboutFeature(x, { upstream, feature, params: cleaned }, g.now()));
+  const decision = decide(g.inForce().policy, questionAboutFeature(x, { upstream, feature, params: cleaned }, g.now()));
   if (decision.effect !== "allow") return { verdict: "denied", feature, decision, findings };
   // A form is compiled only where it may be asked.
   const fault = faultOf(g, request);

@@ -1,6 +1,7 @@
 import type { Entry } from "../../catalog/table.ts";
 import type { Decision } from "../../model/decision.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Policy } from "../../policy/compile.ts";
 import { reaches } from "../../policy/decide.ts";
 import type { Settled } from "../asking/input-rounds.ts";
 import { outcomeOf } from "../asking/judge-input.ts";
@@ -13,9 +14,14 @@ import { throughConnection } from "./through-connection.ts";
  * What policy says of the gateway's own tool: it is for whoever some rule allows something of the upstream, since
  * connecting is the way to that; rules name an upstream's items, of which it is none.
  */
-export function connectDecision(x: Exchange, g: Gateway, { item }: Pick<Entry, "item">): Decision {
+export function connectDecision(
+  x: Exchange,
+  g: Gateway,
+  { item }: Pick<Entry, "item">,
+  policy: Policy = policyOf(x, g),
+): Decision {
   const principal = given(x.principal, "a principal");
-  const may = reaches(policyOf(x, g), { principal, server: x.arrival.server.name, upstream: item.upstream });
+  const may = reaches(policy, { principal, server: x.arrival.server.name, upstream: item.upstream });
   return may ? { effect: "allow", rule: "", read: [] } : { effect: "deny", reason: "no-rule-allows", read: [] };
 }
 

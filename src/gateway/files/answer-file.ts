@@ -62,6 +62,8 @@ function toldRefusal(refusal: Refusal): Refusal {
 }
 
 const statuses: ReadonlyMap<RefusalCode, number> = new Map([
+  ["RATE_LIMITED", 429],
+  ["QUOTA_EXHAUSTED", 429],
   ["CONCURRENCY_LIMITED", 429],
   ["UPSTREAM_QUEUE_FULL", 503],
   ["UPSTREAM_TIMED_OUT", 504],

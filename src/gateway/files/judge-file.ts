@@ -4,6 +4,8 @@ import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Entry } from "../../catalog/table.ts";
 import { decide } from "../../policy/decide.ts";
 import { digestOf } from "../../protocol/json/canonical.ts";
+import type { Question } from "../../policy/question.ts";
+import { layDutiesOf } from "../duties.ts";
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { policyOf } from "../policy-in-force.ts";
@@ -94,25 +96,31 @@ function entryOf(uri: string, upstream: string): Entry {
     exposed: uri,
     shown: definition,
     withheld: undefined,
+    simplifies: false,
     shownInput: undefined,
     ownInput: undefined,
     output: undefined,
     paramHeaders: undefined,
     connects: false,
     matches: undefined,
+    shaped: undefined,
   };
 }
 
 /** Decided as a read of the resource that has the file's URL. No session or revision is behind it: it counts as modern. */
 function decideFile(visit: FileVisit, { gateway }: Judging): Refusal | undefined {
   const { x } = visit;
-  const decision: Decision = decide(policyOf(x, gateway), {
+  const policy = policyOf(x, gateway);
+  const question: Question = {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
     item: given(x.target?.entry, "a file").item,
     args: {},
     request: { now: gateway.now(), transport: "http", era: "modern", revision: "" },
-  });
+  };
+  const decision: Decision = decide(policy, question);
   x.decision = decision;
-  return refusalOf(decision);
+  const refusal = refusalOf(decision);
+  if (refusal === undefined) layDutiesOf(x, gateway, { policy, question });
+  return refusal;
 }

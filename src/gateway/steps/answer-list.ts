@@ -6,7 +6,9 @@ import { codecFor } from "../../protocol/codec.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { readerOf } from "../reader-of.ts";
 import type { Bound } from "../sealing.ts";
+import { shadowList } from "../shadow.ts";
 import { catalogUnavailable } from "./view-of.ts";
 
 /**
@@ -23,7 +25,9 @@ export function answerList(x: Exchange, g: Gateway, kind: ItemKind): Refusal | u
   const { era } = given(x.classified, "a classified message");
   const shown = view.visibleBy[kind].length;
   if (shown === 0 && view.table.missing.length > 0) return catalogUnavailable(view);
-  x.listed = { shown, known: view.table.entries.length };
+  const staleMs = g.catalog.staleMs(x.arrival.server.name, readerOf(x, g));
+  x.listed = { shown, known: view.table.entries.length, ...(staleMs > 0 ? { staleMs } : {}) };
+  shadowList(x, g, view);
   const page = after === undefined ? `${era} ${kind}` : `${era} ${kind} after ${after}`;
   x.resultText = view.listText(page, () => writePage(x, g, { kind, ...pageOf(view.visibleBy[kind], after, g.limits) }));
   return undefined;

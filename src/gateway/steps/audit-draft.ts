@@ -9,6 +9,7 @@ import { isModernRevision, revisions, type Era } from "../../model/revision.ts";
 import { canonicalJson } from "../../protocol/json/canonical.ts";
 import { writeJson } from "../../protocol/json/write.ts";
 import { methodOf, type Exchange } from "../exchange.ts";
+import { policyOf } from "../policy-in-force.ts";
 import type { Gateway } from "../gateway.ts";
 
 /** An event on its way: members are added one by one, as a spread of so many costs 8 µs (Node 20). */
@@ -23,13 +24,18 @@ export function draftOf(
   const tenant = x.principal?.tenant ?? "default";
   const draft: Draft = { type: fact.type, ref: x.ref, tenant, server: x.arrival.server.name };
   if (x.principal !== undefined) draft.principal = madeOnce(principals, x.principal, who);
+  const presentation = x.view?.table.presentation;
+  if (presentation !== undefined) draft.presentation = presentation.id;
   addHops(draft, x);
   addTarget(draft, x, g);
   if (x.decision !== undefined) {
     draft.decision = x.decision;
     draft.read = x.fieldsRead ??= fieldsRead(x, x.decision, g);
   }
+  if (x.decision !== undefined || x.hidden !== undefined) addClaims(draft, x, g);
   if (x.listed !== undefined) draft.listed = x.listed;
+  addConstrained(draft, x);
+  if (x.shadowed !== undefined) draft.shadow = x.shadowed;
   addEnding(draft, x, g, fact);
   return draft;
 }
@@ -50,6 +56,39 @@ function what({ upstream, kind, name, digest }: Item): NonNullable<AuditDraft["i
 
 function who({ issuer, kind, subject, clientId, groups, scopes }: Principal): NonNullable<AuditDraft["principal"]> {
   return { clientId, groups, issuer, kind, scopes, subject };
+}
+
+/** Of the same principal under the same policy the same object, as of who acts. */
+const claimsKept = new WeakMap<Principal, { readonly named: readonly string[]; readonly claims: Claims }>();
+
+type Claims = NonNullable<AuditDraft["claims"]>;
+
+function addClaims(draft: Draft, x: Exchange, g: Gateway): void {
+  const named = policyOf(x, g).claims;
+  if (named.length === 0 || x.principal === undefined) return;
+  const known = claimsKept.get(x.principal);
+  if (known?.named === named) {
+    draft.claims = known.claims;
+    return;
+  }
+  draft.claims = { held: claimsHeld(x.principal, named, g), named };
+  claimsKept.set(x.principal, { named, claims: draft.claims });
+}
+
+function claimsHeld({ claims }: Principal, named: readonly string[], g: Gateway): JsonObject {
+  const held: JsonObject = {};
+  for (const name of named) {
+    const value = readOwn(claims, name);
+    if (value !== undefined) held[name] = asKept(value, g);
+  }
+  return held;
+}
+
+/** Rules that shaped the item for its principal, and those that bind its use. */
+function addConstrained(draft: Draft, x: Exchange): void {
+  const shaped = x.target?.entry?.shaped?.rules ?? [];
+  const bound = x.obligations?.rules ?? [];
+  if (shaped.length + bound.length > 0) draft.constrained = [...new Set([...shaped, ...bound])].sort();
 }
 
 function addHops(draft: Draft, x: Exchange): void {
@@ -76,7 +115,10 @@ function addTarget(draft: Draft, x: Exchange, g: Gateway): void {
   const item = x.target.entry?.item;
   // Whole where something was asked of an upstream: a URI that is cut could be padded until it hides what was read.
   draft.exposedName = item === undefined ? x.target.asked.slice(0, 200) : x.target.asked;
-  if (item === undefined) return;
+  if (item === undefined) {
+    if (x.hidden !== undefined) draft.item = madeOnce(items, x.hidden, what);
+    return;
+  }
   draft.item = madeOnce(items, item, what);
   if (x.args === undefined) return;
   // Both events of a call carry it: the arguments do not change once they are judged.
@@ -105,12 +147,12 @@ function addEnding(draft: Draft, x: Exchange, g: Gateway, fact: { refusal?: Refu
 }
 
 /**
- * The argument fields that policy read, by JSON pointer (RFC 6901). A condition that looked at all of the
+ * The argument fields that policy read or wants kept, by JSON pointer (RFC 6901). A condition that looked at all of the
  * arguments, or at more than a field's worth, leaves their keyed digest alone: evidence keeps no content.
  */
 function fieldsRead(x: Exchange, decision: Decision, g: Gateway): JsonObject {
   const fields: JsonObject = {};
-  for (const pointer of decision.read) {
+  for (const pointer of new Set([...decision.read, ...(x.obligations?.replayFields ?? [])])) {
     const value = pointer === "" ? undefined : at(x.args ?? {}, pointer);
     if (value === undefined) continue;
     fields[pointer] = asKept(value, g);

@@ -15,12 +15,12 @@ export function checkResult(x: Exchange, g: Gateway): Refusal | undefined {
   const entry = x.target?.entry;
   if (entry === undefined || x.result === undefined || x.asksInput || x.task?.is === "promised") {
     encode(x, g);
-    return undefined;
+    return x.asksInput || x.task?.is === "promised" ? undefined : refuseOversized(x);
   }
   const refusal = checkStructured(x, g, { entry, result: x.result });
   if (refusal === undefined) {
     encode(x, g);
-    return undefined;
+    return refuseOversized(x);
   }
   // The upstream did answer: the call was carried out, only its result is withheld.
   x.outcome = "failed";
@@ -46,6 +46,18 @@ export function checkStructured(
   if (mode === "enforce") return refuse("RESULT_INVALID", factsOf(violations)).refusal;
   noteViolations(x, violations);
   return undefined;
+}
+
+/** Policy may let less through than the gateway takes from an upstream. What counts is what would be delivered. */
+export function refuseOversized(x: Exchange): Refusal | undefined {
+  const bytesMax = x.obligations?.resultBytesMax;
+  const text = x.error === undefined ? x.resultText?.text : writeJson({ ...x.error });
+  if (bytesMax === undefined || text === undefined) return undefined;
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= bytesMax) return undefined;
+  x.outcome = "failed";
+  x.resultText = undefined;
+  return refuse("RESULT_TOO_LARGE", { bytes, bytesMax, rules: [...(x.obligations?.rules ?? [])] }).refusal;
 }
 
 /** Gives a result the form of the client's era, and writes it. */

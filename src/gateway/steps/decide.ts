@@ -1,23 +1,32 @@
 import { refuse, type Refusal } from "../../model/refusal.ts";
 import type { Decision } from "../../model/decision.ts";
+import type { Policy } from "../../policy/compile.ts";
+import { decideRead } from "../../policy/decide-read.ts";
 import { decide, decideServer } from "../../policy/decide.ts";
 import { connectDecision } from "../connections/connect-tool.ts";
+import { layDuties } from "../duties.ts";
 import { given, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { policyOf } from "../policy-in-force.ts";
+import { shadowDecision } from "../shadow.ts";
 import { questionAbout } from "./question.ts";
 import { ownNameOf } from "../own-name.ts";
 
-/** Sets `decision`. The one place of the journey that asks policy; it sees the arguments as they will be sent. */
+/** Sets `decision`, and `obligations` of what is allowed. The one place of the journey that asks policy; it sees the arguments as they will be sent. */
 export function decideExchange(x: Exchange, g: Gateway): Refusal | undefined {
-  x.decision = x.target?.entry === undefined ? serverDecision(x, g) : aboutItem(x, g, x.target);
-  return refusalOf(x.decision);
+  const under = (policy: Policy): Decision =>
+    x.target?.entry === undefined ? serverDecision(x, g, policy) : aboutItem(x, g, { target: x.target, policy });
+  x.decision = under(policyOf(x, g));
+  shadowDecision(x, g, x.decision, under);
+  const refusal = refusalOf(x.decision);
+  if (refusal === undefined) layDuties(x, g);
+  return refusal;
 }
 
 /** What policy says of an exchange that concerns no item; streams ask again for every message. */
-export function serverDecision(x: Exchange, g: Gateway): Decision {
+export function serverDecision(x: Exchange, g: Gateway, policy: Policy = policyOf(x, g)): Decision {
   const classified = given(x.classified, "a classified message");
-  return decideServer(policyOf(x, g), {
+  return decideServer(policy, {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
     request: {
@@ -29,16 +38,12 @@ export function serverDecision(x: Exchange, g: Gateway): Decision {
   });
 }
 
-/** A read that a template carries is also a read of that URI: a deny on the URI counts. */
-function aboutItem(x: Exchange, g: Gateway, target: Target): Decision {
+function aboutItem(x: Exchange, g: Gateway, { target, policy }: { target: Target; policy: Policy }): Decision {
   const entry = given(target.entry, "a target");
-  if (entry.connects) return connectDecision(x, g, entry);
-  const decision = decide(policyOf(x, g), questionAbout(x, entry.item, g.now(), x.args));
-  if (entry.item.kind !== "template" || decision.effect === "deny") return decision;
-  const uri = { upstream: entry.item.upstream, kind: "resource", name: ownNameOf(target.asked, entry) } as const;
-  const onUri = decide(policyOf(x, g), questionAbout(x, uri, g.now(), {}));
-  const isSilent = onUri.effect !== "deny" || onUri.reason === "no-rule-allows" || onUri.reason === "outside-token";
-  return isSilent ? decision : onUri;
+  if (entry.connects) return connectDecision(x, g, entry, policy);
+  const question = questionAbout(x, entry.item, g.now(), x.args);
+  if (entry.item.kind !== "template") return decide(policy, question);
+  return decideRead(policy, question, ownNameOf(target.asked, entry));
 }
 
 /** What a decision that does not allow is refused with. */

@@ -13,14 +13,15 @@ import { tasksCapability } from "../tasks/carried.ts";
 import { viewOf } from "./view-of.ts";
 
 /**
- * Sets `result` for `initialize` and `server/discover`. Capabilities and instructions are those of the
+ * Sets `view`, and `result` for `initialize` and `server/discover`. Capabilities and instructions are those of the
  * upstreams of which this principal sees something: the words of a hidden one would tell of it.
  */
 export async function describeServer(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
   const classified = given(x.classified, "a classified message");
   const view = await viewOf(x, g);
+  x.view = view;
   const seen = seenUpstreams(view);
-  const instructions = instructionsOf(x, seen);
+  const instructions = instructionsShown(view, x.arrival.server);
   const serverInfo: JsonObject = { ...g.info, title: x.arrival.server.title };
   if (classified.column === "initialize") {
     const revision = negotiateLegacy(readOwnString(paramsOf(x), "protocolVersion") ?? "");
@@ -73,9 +74,12 @@ function subscribable(kind: string, seen: readonly Snapshot[]): JsonObject {
   return kind === "resources" && told ? { subscribe: true } : {};
 }
 
-/** The server's own words come first, then the upstreams' in the order of the configuration. */
-function instructionsOf(x: Exchange, seen: readonly Snapshot[]): string | undefined {
-  const own = x.arrival.server.instructions;
-  const all = [own, ...seen.map(({ self }) => self.instructions)].filter((text) => text !== undefined);
+/** The words of the presentation, or else the server's, come first; then the upstreams' in the order of the configuration. */
+export function instructionsShown(
+  view: View,
+  server: { readonly instructions: string | undefined },
+): string | undefined {
+  const own = view.table.presentation?.instructions ?? server.instructions;
+  const all = [own, ...seenUpstreams(view).map(({ self }) => self.instructions)].filter((text) => text !== undefined);
   return all.length === 0 ? undefined : all.join("\n\n");
 }

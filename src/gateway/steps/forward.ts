@@ -66,7 +66,7 @@ function isLegacy(x: Exchange): boolean {
 function requestFor(x: Exchange, g: Gateway, entry: Entry): UpstreamRequest {
   const { ownInput } = entry;
   const { upstream, kind } = entry.item;
-  const { timeoutMs, deadlines } = deadlinesOf(g, entry.item);
+  const { timeoutMs, deadlines } = deadlinesOf(g, entry.item, x.obligations);
   return {
     upstream,
     method: methodOf(x),
@@ -106,7 +106,8 @@ const notRelayed: readonly string[] = ["task", "inputResponses", "requestState"]
 function outgoingParams(x: Exchange, entry: Entry): JsonObject {
   const { kind } = entry.item;
   const params: JsonObject = { ...withoutKeys(paramsOf(x), notRelayed) };
-  if (methodOf(x) === completionMethod) return { ...params, ref: outgoingReference(readTarget(x, entry), params) };
+  if (methodOf(x) === completionMethod)
+    return { ...params, ...presetContext(entry, params), ref: outgoingReference(readTarget(x, entry), params) };
   params[kind === "tool" || kind === "prompt" ? "name" : "uri"] = readTarget(x, entry);
   if (kind === "tool" || kind === "prompt") params["arguments"] = x.args ?? {};
   if (x.task?.is === "wanted") params["task"] = x.task.task;
@@ -121,6 +122,15 @@ function inputOf({ input }: Exchange): JsonObject {
 }
 
 const completionMethod = "completion/complete";
+
+/** A prompt is completed for the arguments that it would be called with. */
+function presetContext({ shaped }: Entry, params: JsonObject): JsonObject {
+  if (shaped === undefined || shaped.presets.size === 0) return {};
+  const context = readOwn(params, "context");
+  const known = readOwn(context, "arguments");
+  const args = { ...(isJsonObject(known) ? known : {}), ...Object.fromEntries(shaped.presets) };
+  return { context: { ...(isJsonObject(context) ? context : {}), arguments: args } };
+}
 
 function outgoingReference(name: string, params: JsonObject): JsonObject {
   const ref = readOwn(params, "ref");

@@ -3,6 +3,7 @@ import type { Era } from "../../model/revision.ts";
 import type { UpstreamAnswer } from "../../upstream/port.ts";
 import { upstreamErrorFor } from "../../protocol/bridge.ts";
 import { declaredCapabilities } from "../asking/declared-capabilities.ts";
+import { deadlinesOf } from "../deadlines.ts";
 import { given, methodOf, type Exchange } from "../exchange.ts";
 import { forwardedHeaders } from "../forwarded-headers.ts";
 import type { Gateway } from "../gateway.ts";
@@ -80,7 +81,7 @@ async function tell(x: Exchange, g: Gateway): Promise<Refusal | undefined> {
     signal: x.cancellation,
     // The session is the one that the client's calls run in, so it is opened with the same words.
     clientCapabilities: declaredCapabilities(x, g, upstream),
-    timeoutMs: g.treatments.get(upstream)?.callTimeoutMs ?? g.limits.upstreamCallTimeoutMs,
+    ...deadlinesOf(g, given(entry, "an entry").item, x.obligations),
   });
   x.upstreamMs = g.now() - sentAt;
   x.hop = answer.hop;

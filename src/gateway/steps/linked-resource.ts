@@ -35,15 +35,15 @@ export async function lookUpLink(
  * `uriPrefix`, that entry counts, hidden and withheld ones too: a link is no way around them.
  */
 function entryAt(x: Exchange, g: Gateway, { upstream, asked }: { upstream: string; asked: string }): Entry | undefined {
-  const { table, visible } = given(x.view, "a view");
+  const { table, visible, byName, templates } = given(x.view, "a view");
   if (table.missing.some((missing) => missing.upstream === upstream)) return undefined;
   if (table.unconnected.includes(upstream)) return undefined;
-  const linked = g.catalog.linked(table.server, upstream, asked);
+  const linked = g.catalog.linked(table, upstream, asked);
   if (linked === undefined) return undefined;
   const { exposed, item } = linked;
   const own = [
-    ...(table.byName.resource.get(exposed) ?? []),
-    ...table.templates.filter((template) => belongs(template, exposed)),
+    ...(byName.resource.get(exposed) ?? []),
+    ...templates.filter((template) => belongs(template, exposed)),
   ].filter((entry) => entry.item.upstream === upstream);
   const seen = own.find((entry) => visible.has(entry));
   if (seen !== undefined) return { ...seen, exposed: seen.item.name };

@@ -32,8 +32,8 @@ function isWorthNoting(x: Exchange, g: Gateway, { upstream, uri }: { upstream: s
   if (g.files.isPublicAddress(x.arrival.server.name, upstream, uri)) return false;
   const { view } = x;
   if (view === undefined) return true;
-  const listed = view.table.byName.resource.get(uri)?.some((entry) => view.visible.has(entry)) ?? false;
-  return !listed && !view.table.templates.some((template) => view.visible.has(template) && belongs(template, uri));
+  const listed = view.byName.resource.get(uri)?.some((entry) => view.visible.has(entry)) ?? false;
+  return !listed && !view.templates.some((template) => view.visible.has(template) && belongs(template, uri));
 }
 
 async function note(x: Exchange, g: Gateway, of: { upstream: string; named: readonly string[] }): Promise<undefined> {

@@ -9,7 +9,7 @@ export function questionAbout(x: Exchange, item: Subject, now: number, args?: Js
   return {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
-    item: { upstream: item.upstream, kind: item.kind, name: item.name },
+    item: { upstream: item.upstream, kind: item.kind, name: item.name, digest: item.digest },
     args,
     request: {
       now,

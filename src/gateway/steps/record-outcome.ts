@@ -2,6 +2,7 @@ import type { AuditDraft } from "../../audit/port.ts";
 import { refuse, type Refusal, type RefusalCode } from "../../model/refusal.ts";
 import { columnOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { inForceOf } from "../policy-in-force.ts";
 import { draftOf } from "./audit-draft.ts";
 
 /**
@@ -27,7 +28,7 @@ function keep(x: Exchange, g: Gateway, of: { refusal: Refusal | undefined; durat
     return true;
   }
   const ending = refusal === undefined ? { durationMs } : { durationMs, refusal };
-  const kept = g.evidence.record(draftOf(x, g, { type: typeOf(x, refusal), ...ending }));
+  const kept = g.evidence.record(draftOf(x, g, { type: typeOf(x, refusal), ...ending }), inForceOf(x, g).digests);
   return kept || !g.auditRequired || refusal !== undefined || x.account !== undefined;
 }
 

@@ -8,6 +8,7 @@ import { listing } from "../../policy/decide.ts";
 import { given, paramsOf, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { policyOf } from "../policy-in-force.ts";
+import { shadowHidden } from "../shadow.ts";
 import { belongs, lookUpLink } from "./linked-resource.ts";
 import { questionAbout } from "./question.ts";
 import { catalogUnavailable, viewOf } from "./view-of.ts";
@@ -46,12 +47,12 @@ function lookUpReference(x: Exchange, g: Gateway): Looked {
 function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | undefined): Looked {
   if (asked === undefined || asked.length > g.limits.uriCharsMax) return refuse("RPC_PARAMS_INVALID").refusal;
   const view = given(x.view, "a view");
-  const named = view.table.byName[kind].get(asked) ?? [];
+  const named = view.byName[kind].get(asked) ?? [];
   const entry = named.find((candidate) => view.visible.has(candidate));
   x.target = { kind, asked, entry };
   if (entry !== undefined) return undefined;
   const withheld = withheldFrom(x, g, named);
-  if (withheld !== undefined || kind !== "resource") return withheld ?? unseen(view, named);
+  if (withheld !== undefined || kind !== "resource") return withheld ?? unseen(x, g, { view, found: named });
   return lookUpTemplate(x, g, { asked, named });
 }
 
@@ -61,11 +62,14 @@ function lookUp(x: Exchange, g: Gateway, kind: Target["kind"], asked: string | u
  */
 function lookUpTemplate(x: Exchange, g: Gateway, { asked, named }: { asked: string; named: readonly Entry[] }): Looked {
   const view = given(x.view, "a view");
-  const found = view.table.templates.filter((template) => belongs(template, asked));
+  const found = view.templates.filter((template) => belongs(template, asked));
   const visible = found.filter((template) => view.visible.has(template));
   const [entry] = visible;
   if (entry === undefined)
-    return withheldFrom(x, g, found) ?? lookUpLink(x, g, { asked, unseen: () => unseen(view, [...named, ...found]) });
+    return (
+      withheldFrom(x, g, found) ??
+      lookUpLink(x, g, { asked, unseen: () => unseen(x, g, { view, found: [...named, ...found] }) })
+    );
   const upstreams = [...new Set(visible.map(({ item }) => item.upstream))];
   if (upstreams.length > 1) return refuse("CATALOG_ITEM_COLLIDED", { upstreams, kind: "template" }).refusal;
   x.target = { kind: "resource", asked, entry };
@@ -87,7 +91,10 @@ function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal
  * never read, nobody can say that a name is unknown, and an agent that hears so gives the tool up. So it is with one
  * that lists nothing before it is connected: the tools may have been listed when it was.
  */
-function unseen(view: View, found: readonly Entry[]): Refusal {
+function unseen(x: Exchange, g: Gateway, of: { readonly view: View; readonly found: readonly Entry[] }): Refusal {
+  const { view, found } = of;
+  shadowHidden(x, g, found);
+  x.hidden = found.length === 1 ? found[0]?.item : undefined;
   if (view.table.missing.length > 0) return catalogUnavailable(view);
   const [way] = view.visibleBy.tool.filter(({ connects }) => connects);
   if (way !== undefined) return notYetListed(way);

@@ -34,7 +34,7 @@ function rulesFor(x: Exchange, g: Gateway, upstream: string): LinkRules | undefi
 
 /** A resource of the catalog is read by the URI it is listed under, which is therefore left as it is. */
 function isReadable({ view }: Exchange, uri: string): boolean {
-  return view?.table.byName.resource.get(uri)?.some((entry) => view.visible.has(entry)) ?? false;
+  return view?.byName.resource.get(uri)?.some((entry) => view.visible.has(entry)) ?? false;
 }
 
 /**

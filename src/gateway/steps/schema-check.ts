@@ -5,13 +5,18 @@ import { noteFindings, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
- * Holds the exchange's arguments to a schema, in the mode the operator chose for the upstream.
+ * Holds the exchange's arguments to a schema, in the mode the operator chose for the upstream; `unfit` makes the refusal
+ * of arguments that do not fit.
  * A schema that cannot be compiled within its budget refuses the call, it is never skipped in silence.
  */
 export function checkAgainst(
   x: Exchange,
   g: Gateway,
-  what: { entry: Entry; schema: KeyedSchema | undefined },
+  what: {
+    entry: Entry;
+    schema: KeyedSchema | undefined;
+    unfit: (violations: readonly Violation[]) => Refusal;
+  },
 ): Refusal | undefined {
   const mode = g.treatments.get(what.entry.item.upstream)?.argumentSchemas ?? "enforce";
   if (what.schema === undefined || mode === "off") return undefined;
@@ -19,10 +24,14 @@ export function checkAgainst(
   if (!checker.usable) return mode === "enforce" ? checker.refusal : undefined;
   const violations = checker.check(x.args ?? {});
   if (violations.length === 0) return undefined;
-  if (mode === "enforce")
-    return refuse("ARGUMENTS_INVALID", factsOf(violations), { message: describe(violations) }).refusal;
+  if (mode === "enforce") return what.unfit(violations);
   noteViolations(x, violations);
   return undefined;
+}
+
+/** The caller's own fault, who can correct it. */
+export function argumentsUnfit(violations: readonly Violation[]): Refusal {
+  return refuse("ARGUMENTS_INVALID", factsOf(violations), { message: describe(violations) }).refusal;
 }
 
 export function noteViolations(x: Exchange, violations: readonly Violation[]): void {

@@ -1,16 +1,17 @@
 import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import type { InForce } from "../policy-in-force.ts";
 import { viewOf } from "../steps/view-of.ts";
 import type { Feed } from "./feed.ts";
 import type { ListSignals } from "./list-signals.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { compareViews, signatureOf, type ListKind, type ViewSignature } from "./view-signature.ts";
 
-/** What is compared with, and when and under which policy it was. */
+/** What is compared with, and when it was and what was in force. */
 interface Seen {
   /** Undefined until the first view is there. */
   view: ViewSignature | undefined;
-  policy: string;
+  inForce: InForce | undefined;
   at: number;
 }
 
@@ -23,7 +24,7 @@ export function createListFeed(
   g: Gateway,
   of: { readonly signals: ListSignals; readonly tell: (kind: ListKind) => void },
 ): Feed {
-  const seen: Seen = { view: undefined, policy: "", at: 0 };
+  const seen: Seen = { view: undefined, inForce: undefined, at: 0 };
   const comparing = oneAtATime(() => compare(x, g, { seen, tell: of.tell }));
   const look = (): void => void comparing.run();
   const unfollow = of.signals.follow(x.arrival.server.name, look);
@@ -31,7 +32,7 @@ export function createListFeed(
   void comparing.run();
   return {
     tend: () => {
-      const due = g.now() - seen.at >= g.limits.streamViewCheckMs || g.policy().digest !== seen.policy;
+      const due = g.now() - seen.at >= g.limits.streamViewCheckMs || g.inForce() !== seen.inForce;
       if (due) void comparing.run();
       return Promise.resolve();
     },
@@ -50,7 +51,7 @@ async function compare(
   { seen, tell }: { seen: Seen; tell: (kind: ListKind) => void },
 ): Promise<void> {
   try {
-    seen.policy = g.policy().digest;
+    seen.inForce = g.inForce();
     seen.at = g.now();
     const view = await viewOf(x, g);
     const { changed, now } =

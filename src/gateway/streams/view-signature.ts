@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ItemKind } from "../../model/item.ts";
+import { canonicalJson } from "../../protocol/json/canonical.ts";
+import type { Entry } from "../../catalog/table.ts";
 import type { View } from "../../catalog/views.ts";
 
 /** What `list_changed` notifications tell apart: resources and their templates are one. */
@@ -21,17 +23,17 @@ const kindOf: Readonly<Record<ItemKind, ListKind>> = {
 const known = new WeakMap<View, ViewSignature>();
 
 /**
- * The names and definitions that are shown. What is shown follows from the upstream's definition and the
- * configuration, so the digest of the one stands for both. The order of a list counts for nothing: some upstreams
- * have another one each time.
+ * The names and definitions that are shown, as the upstream has them and as configuration and policy show them to this
+ * principal. The order of a list counts for nothing: some upstreams have another one each time.
  */
 export function signatureOf(view: View): ViewSignature {
   const found = known.get(view);
   if (found !== undefined) return found;
   const parts = new Map<string, string[]>();
-  for (const { item, exposed } of view.visible) {
+  for (const entry of view.visible) {
+    const { item, exposed } = entry;
     const key = partKey(kindOf[item.kind], item.upstream);
-    const line = JSON.stringify([item.kind, exposed, item.digest]);
+    const line = JSON.stringify([item.kind, exposed, item.digest, shownDigest(entry)]);
     const lines = parts.get(key);
     if (lines === undefined) parts.set(key, [line]);
     else lines.push(line);
@@ -39,6 +41,15 @@ export function signatureOf(view: View): ViewSignature {
   const signature = new Map([...parts].map(([key, lines]) => [key, digestOf(lines)]));
   known.set(view, signature);
   return signature;
+}
+
+/** Entries are shared by all views in which nothing about them is different. */
+const shownDigests = new WeakMap<Entry, string>();
+
+function shownDigest(entry: Entry): string {
+  let digest = shownDigests.get(entry);
+  if (digest === undefined) shownDigests.set(entry, (digest = digestOf([canonicalJson(entry.shown)])));
+  return digest;
 }
 
 function digestOf(lines: string[]): string {

@@ -3,7 +3,8 @@ import { refuse, type Refusal } from "../../model/refusal.ts";
 import { given, methodOf, paramsOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { ownerOf } from "./task-matter.ts";
-import { mayUse } from "./task-permission.ts";
+import { freeState } from "../removed-fields.ts";
+import { mayUse, toolOf } from "./task-permission.ts";
 
 /**
  * Sets `result` for `tasks/list`: this principal's tasks at this server, from the gateway's own record, each as it was
@@ -17,6 +18,6 @@ export async function answerTaskList(x: Exchange, g: Gateway): Promise<Refusal |
   const kept = (await g.tasks.all(ownerOf(x))).filter(({ name }) => name.era === "legacy");
   const shown = kept.filter((task) => mayUse(x, g, { view, task }));
   x.listed = { shown: shown.length, known: kept.length };
-  x.result = { tasks: shown.map(({ state }) => state) };
+  x.result = { tasks: shown.map(({ name, state }) => freeState(toolOf(view, name), state)) };
   return undefined;
 }

@@ -42,7 +42,7 @@ export async function forwardTask(x: Exchange, g: Gateway): Promise<Refusal | un
 
 function requestFor(x: Exchange, g: Gateway, task: Known): UpstreamRequest {
   const { era, upstream, id } = task.name;
-  const { timeoutMs, deadlines } = deadlinesOf(g, given(x.target?.entry, "an entry").item);
+  const { timeoutMs, deadlines } = deadlinesOf(g, given(x.target?.entry, "an entry").item, x.obligations);
   return {
     upstream,
     method: methodOf(x),

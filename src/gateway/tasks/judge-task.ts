@@ -8,9 +8,12 @@ import { writeJson } from "../../protocol/json/write.ts";
 import { cleanError, cleanResult } from "../../sanitize/clean-result.ts";
 import { judgeInput } from "../asking/judge-input.ts";
 import { recordAsked } from "../asking/record-asked.ts";
+import type { Entry } from "../../catalog/table.ts";
+import { freeError } from "../../sanitize/remove-fields.ts";
 import { noteFindings, given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { checkStructured, encode } from "../steps/check-result.ts";
+import { fieldsRemovedFrom, freeErrorOf, freeState, withoutRemoved } from "../removed-fields.ts";
+import { checkStructured, encode, refuseOversized } from "../steps/check-result.ts";
 import { withPublicLinks } from "../steps/rewrite-links.ts";
 import { noteTask } from "./note-task.ts";
 
@@ -24,9 +27,13 @@ export function sanitizeTask(x: Exchange, g: Gateway): Refusal | undefined | Pro
     x.error = cleaned.error;
     noteFindings(x, cleaned.findings);
   }
+  freeErrorOf(x);
   if (x.result === undefined) return undefined;
   if (isDetailed(x)) return sanitizeDetailed(x, g, x.result);
-  x.result = methodOf(x) === "tasks/result" ? toolResult(x, g, x.result) : cleaned(x, g, methodOf(x), x.result);
+  x.result =
+    methodOf(x) === "tasks/result"
+      ? toolResult(x, g, x.result)
+      : freeState(x.target?.entry, cleaned(x, g, methodOf(x), x.result));
   return undefined;
 }
 
@@ -41,9 +48,10 @@ function sanitizeDetailed(
   answer: JsonObject,
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const [result, error, inputRequests] = payloads.map((member) => readOwn(answer, member));
-  const clean: JsonObject = { ...cleaned(x, g, "tasks/get", withoutKeys(answer, payloads)) };
+  const { entry } = given(x.target, "a target");
+  const clean = { ...freeState(entry, cleaned(x, g, "tasks/get", withoutKeys(answer, payloads))) };
   if (isJsonObject(result)) clean["result"] = toolResult(x, g, result);
-  if (isJsonObject(error)) clean["error"] = cleaned(x, g, "tasks/get", error);
+  if (isJsonObject(error)) clean["error"] = taskError(entry, cleaned(x, g, "tasks/get", error));
   x.result = clean;
   return isJsonObject(inputRequests) ? judgeRequests(x, g, inputRequests) : undefined;
 }
@@ -51,7 +59,14 @@ function sanitizeDetailed(
 const payloads: readonly string[] = ["result", "error", "inputRequests"];
 
 function toolResult(x: Exchange, g: Gateway, result: JsonObject): JsonObject {
-  return withPublicLinks(x, g, cleaned(x, g, "tools/call", result));
+  return withPublicLinks(x, g, withoutRemoved(x, cleaned(x, g, "tools/call", result)));
+}
+
+/** An error of a shape that `readDetailedTask` has looked at. */
+function taskError(entry: Entry | undefined, error: JsonObject): JsonObject {
+  const code = readOwn(error, "code");
+  if (fieldsRemovedFrom(entry) === undefined || typeof code !== "number") return error;
+  return { ...freeError({ code, message: "" }) };
 }
 
 function cleaned(x: Exchange, g: Gateway, method: string, value: JsonObject): JsonObject {
@@ -103,5 +118,5 @@ export function checkTask(x: Exchange, g: Gateway): Refusal | undefined {
     }
   }
   encode(x, g);
-  return undefined;
+  return refuseOversized(x);
 }

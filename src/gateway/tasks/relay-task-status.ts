@@ -10,7 +10,8 @@ import type { Gateway } from "../gateway.ts";
 import { viewOf } from "../steps/view-of.ts";
 import { knowsTasks } from "./carried.ts";
 import { ownerOf } from "./task-matter.ts";
-import { mayUse } from "./task-permission.ts";
+import { freeState } from "../removed-fields.ts";
+import { mayUse, toolOf } from "./task-permission.ts";
 
 export const taskStatusMethod = "notifications/tasks/status";
 
@@ -30,10 +31,12 @@ export async function relayTaskStatus(
     const owner = ownerOf(x);
     const id = readOwnString(task.value, "taskId") ?? "";
     const kept = await g.tasks.find(owner, { upstream: of.upstream, id });
-    if (kept?.name.era !== "legacy" || !mayUse(x, g, { view: await viewOf(x, g), task: kept })) return;
+    const view = await viewOf(x, g);
+    if (kept?.name.era !== "legacy" || !mayUse(x, g, { view, task: kept })) return;
     const shown = shownTask("legacy", withoutRelatedTask(task.value), kept.handle, g.limits.taskAgeMsMax);
     const { value: state } = cleanObject(shown, { fields: contentFields });
-    x.arrival.stream()?.send(writeJson(notificationMessage(taskStatusMethod, state)));
+    const told = freeState(toolOf(view, kept.name), state);
+    x.arrival.stream()?.send(writeJson(notificationMessage(taskStatusMethod, told)));
     await g.tasks.keep(owner, { ...kept, state });
   } catch (cause) {
     if (!(cause instanceof StoreUnavailable)) g.logRefusal({ ref: x.ref, code: "INTERNAL_FAULT" }, cause);

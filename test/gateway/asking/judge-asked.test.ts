@@ -25,7 +25,7 @@ function judged(effect: "allow" | "deny"): { verdict: string; compiled: number }
   let compiled = 0;
   const policy = load([rule("forms", { effect, what: { upstream: "crm", clientFeature: "elicitation" } })]);
   const g = {
-    policy: () => policy,
+    inForce: () => ({ policy }),
     now: () => 0,
     limits,
     asking: {

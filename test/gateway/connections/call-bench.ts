@@ -71,7 +71,7 @@ export function callBench(more: { readonly connectionWaitMs?: number; readonly r
     upstreams: { request },
     clientStreams: { send: () => Promise.resolve(false) },
     // Upstreams may ask the client nothing.
-    policy: () => policy,
+    inForce: () => ({ policy, digests: { configuration: "", policy: policy.digest, lock: "" } }),
   } as unknown as Gateway;
   const bench: CallBench = {
     g,

@@ -114,9 +114,11 @@ function listenerOf(streams: ClientStreams, session: string, more: Partial<Liste
     draining: () => false,
     authenticate: () => Promise.resolve({ ok: true, value: x.principal }),
     sessions: { find: () => Promise.resolve({ ok: true, value: x.session }) },
-    policy: () => ({
-      conditions: { begin: () => ({ verdict: () => "true", read: () => [] }) },
-      serverDenies: denies(listener),
+    inForce: () => ({
+      policy: {
+        conditions: { begin: () => ({ verdict: () => "true", read: () => [] }) },
+        serverDenies: denies(listener),
+      },
     }),
   } as unknown as Gateway;
   const done = streams.serveSession(x, g).finally(() => (listener.over = true));

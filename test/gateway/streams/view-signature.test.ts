@@ -3,14 +3,15 @@ import type { Entry } from "../../../src/catalog/table.ts";
 import type { View } from "../../../src/catalog/views.ts";
 import { compareViews, signatureOf } from "../../../src/gateway/streams/view-signature.ts";
 import type { ItemKind } from "../../../src/model/item.ts";
+import type { JsonObject } from "../../../src/model/json.ts";
 
-type Shown = readonly [kind: ItemKind, exposed: string, digest: string, upstream?: string];
+type Shown = readonly [kind: ItemKind, exposed: string, digest: string, upstream?: string, shown?: JsonObject];
 
 function view(shown: readonly Shown[], missing: readonly string[] = []): View {
   const visible = new Set(
     shown.map(
-      ([kind, exposed, digest, upstream = "a"]) =>
-        ({ exposed, item: { upstream, kind, name: exposed, digest } }) as Entry,
+      ([kind, exposed, digest, upstream = "a", shown = { name: exposed }]) =>
+        ({ exposed, shown, item: { upstream, kind, name: exposed, digest } }) as Entry,
     ),
   );
   const table = { missing: missing.map((upstream) => ({ upstream })) };
@@ -32,6 +33,18 @@ describe("which lists of a view changed", () => {
     ["a tool less", before.slice(1), [], ["tools"]],
     ["a tool under another name", [["tool", "uno", "1"], ...before.slice(1)], [], ["tools"]],
     ["another definition under a name", [["tool", "one", "8"], ...before.slice(1)], [], ["tools"]],
+    [
+      "a tool shown otherwise, its definition being the same",
+      [["tool", "one", "1", "a", { name: "one", inputSchema: {} }], ...before.slice(1)],
+      [],
+      ["tools"],
+    ],
+    [
+      "a prompt that asks for less",
+      [...before.slice(0, 3), ["prompt", "p", "4", "b", { name: "p", arguments: [] }]],
+      [],
+      ["prompts"],
+    ],
     ["a first template", [...before, ["template", "r", "3"]], [], ["resources"]],
     [
       "a resource that became a template",
