@@ -7,10 +7,16 @@ import { documentFields, effects, namePattern, reservedEffects, ruleFields, scop
 import type { Effect, PolicyDocument, PolicyFault } from "./language.ts";
 import { at, fault, readMapping, readText, readWords } from "./read-fields.ts";
 import type { Notes, Place } from "./read-fields.ts";
+import { presetConflicts } from "./preset-conflicts.ts";
+import type { PresettingRule } from "./preset-conflicts.ts";
+import { readConstraint } from "./read-constrain.ts";
+import type { ConstrainLimits } from "./read-constrain.ts";
 import { indexRules } from "./rule-index.ts";
 import type { RuleIndex } from "./rule-index.ts";
-import type { Rule } from "./rule.ts";
+import { isDutyRule, isShapeRule } from "./rule.ts";
+import type { DutyRule, Rule, ShapeRule } from "./rule.ts";
 import { readWhat } from "./what.ts";
+import type { FactsOf } from "./what.ts";
 import { readWho } from "./who.ts";
 
 /** A compiled policy: all documents in force together. Immutable; made by `compilePolicies` alone. */
@@ -19,13 +25,23 @@ export interface Policy {
   readonly digest: string;
   readonly allows: RuleIndex;
   readonly denies: RuleIndex;
+  /** Rules that lay something upon a use, and rules that change an item's shape. A constrain may be in both. */
+  readonly duties: RuleIndex<DutyRule>;
+  readonly shapes: RuleIndex<ShapeRule>;
   /** Denies that concern exchanges without an item, by rank. */
   readonly serverDenies: readonly Rule[];
-  /** The rules of `allows` and `denies`, by rank. */
-  readonly itemRules: { readonly allows: readonly Rule[]; readonly denies: readonly Rule[] };
+  /** All rules by effect, each by rank. */
+  readonly itemRules: {
+    readonly allows: readonly Rule[];
+    readonly denies: readonly Rule[];
+    readonly constrains: readonly Rule[];
+  };
+  readonly factsOf: FactsOf;
   readonly conditions: Conditions;
   /** Scopes that rules name in `who` and `stepUp`; those of conditions are text like any other. */
   readonly scopes: readonly string[];
+  /** Claims that rules read in `who` and `when`, sorted: what evidence keeps of a principal's claims. */
+  readonly claims: readonly string[];
   readonly ruleCount: number;
 }
 
@@ -35,8 +51,18 @@ export interface PolicyContext {
   readonly claims?: readonly string[] | undefined;
   readonly upstreams: readonly string[];
   readonly servers: readonly string[];
-  readonly limits?: ConditionLimits & Pick<Limits, "policyRulesMax">;
+  /** Labels and annotations that configuration gives to any item; undefined when that is not known, and not checked. */
+  readonly labels?: readonly string[] | undefined;
+  readonly annotations?: readonly string[] | undefined;
+  /**
+   * What operators say of an item, and what the catalog lock does. It is asked for every decision that needs it, so it
+   * is quick and may change while the policy is in force. Undefined: nobody says anything, and no lock is kept.
+   */
+  readonly factsOf?: FactsOf;
+  readonly limits?: PolicyLimits;
 }
+
+type PolicyLimits = ConditionLimits & ConstrainLimits & Pick<Limits, "policyRulesMax">;
 
 export type Compiled =
   | { readonly ok: true; readonly policy: Policy; readonly warnings: readonly PolicyFault[] }
@@ -44,11 +70,17 @@ export type Compiled =
 
 interface Reading {
   readonly context: PolicyContext;
+  readonly limits: PolicyLimits;
   readonly conditions: Conditions;
   /** Where each policy name and rule id was first seen. */
   readonly policyNames: Map<string, string>;
   readonly ruleIds: Map<string, string>;
   readonly rules: Omit<Rule, "rank">[];
+  readonly presetting: PresettingPlace[];
+}
+
+interface PresettingPlace extends PresettingRule {
+  readonly place: Place;
 }
 
 /**
@@ -59,12 +91,21 @@ interface Reading {
 export function compilePolicies(documents: readonly PolicyDocument[], context: PolicyContext): Compiled {
   const limits = context.limits ?? defaultLimits;
   const conditions = createConditions(limits);
-  const reading: Reading = { context, conditions, policyNames: new Map(), ruleIds: new Map(), rules: [] };
+  const reading: Reading = {
+    context,
+    limits,
+    conditions,
+    policyNames: new Map(),
+    ruleIds: new Map(),
+    rules: [],
+    presetting: [],
+  };
   const faults: PolicyFault[] = [];
   const warnings: PolicyFault[] = [];
   for (const document of documents) {
     readDocument({ notes: { file: document.path, faults, warnings }, pointer: "" }, document.value, reading);
   }
+  refuseConflicts(reading.presetting);
   if (reading.rules.length > limits.policyRulesMax) {
     const notes: Notes = { file: documents[0]?.path ?? "", faults, warnings };
     const expected = `at most ${limits.policyRulesMax}`;
@@ -80,16 +121,31 @@ function policyOf(reading: Reading, digest: string): Policy {
   const rules = sorted.map((rule, rank): Rule => ({ ...rule, rank }));
   const allows = rules.filter((rule) => rule.effect === "allow");
   const denies = rules.filter((rule) => rule.effect === "deny");
+  const constrains = rules.filter((rule) => rule.effect === "constrain");
   return Object.freeze({
     digest,
     allows: indexRules(allows),
     denies: indexRules(denies),
+    duties: indexRules(constrains.filter(isDutyRule)),
+    shapes: indexRules(constrains.filter(isShapeRule)),
     serverDenies: denies.filter(concernsServer),
-    itemRules: { allows, denies },
+    itemRules: { allows, denies, constrains },
+    factsOf: reading.context.factsOf,
     conditions: reading.conditions,
     scopes: [...new Set(rules.flatMap(({ who, stepUp }) => [...who.scopes, ...stepUp]))],
+    claims: claimsOf(rules, reading.context.claims ?? []),
     ruleCount: rules.length,
   });
+}
+
+/** A condition that names no claim, and looks at them all the same, reads all that are mapped. */
+function claimsOf(rules: readonly Rule[], mapped: readonly string[]): readonly string[] {
+  const read = rules.flatMap(({ who, when }) => [
+    ...who.claims,
+    ...(when?.claims.named ?? []),
+    ...(when?.claims.whole === true ? mapped : []),
+  ]);
+  return [...new Set(read)].sort();
 }
 
 function readDocument(place: Place, value: unknown, reading: Reading): void {
@@ -134,13 +190,27 @@ function readRule(place: Place, value: unknown, reading: Reading): void {
   const stepUp = readStepUp(at(place, "stepUp"), fields.get("stepUp"), effect);
   const message = readSentence(at(place, "message"), fields.get("message"));
   readSentence(at(place, "note"), fields.get("note"));
+  const rule = { id, effect, what, message };
+  const { duties, shape } = readConstraint(place, fields, { rule, limits: reading.limits });
   if (id === undefined || effect === undefined || who === undefined || what === undefined) return;
-  reading.rules.push({ id, effect, who, what, when, stepUp, message });
+  reading.rules.push({ id, effect, who, what, when, stepUp, duties, shape, message });
+  if (shape !== undefined) reading.presetting.push({ id, who, what, presets: shape.presets, place });
 }
 
-/** A deny whose condition asks about an item or its arguments says nothing of exchanges that have neither. */
+function refuseConflicts(presetting: readonly PresettingPlace[]): void {
+  const sorted = presetting.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  for (const { parameter, rule, other } of presetConflicts(sorted)) {
+    const here = at(at(rule.place, "presets"), parameter);
+    const expected = "one value, or rules that cannot both apply";
+    const message = `the rules ${other.id} and ${rule.id} preset ${parameter} to different values, and may both apply`;
+    fault(here, rule.presets.get(parameter), expected, message);
+  }
+}
+
+/** A deny that asks about an item, or its condition about one or its arguments, says nothing of exchanges without. */
 function concernsServer({ what, when }: Pick<Rule, "what" | "when">): boolean {
-  return what.upstreams === undefined && what.kind === undefined && when?.aboutItem !== true;
+  const { upstreams, kind, marks } = what;
+  return upstreams === undefined && kind === undefined && marks === undefined && when?.aboutItem !== true;
 }
 
 function readEffect(place: Place, value: unknown): Effect | undefined {
@@ -163,7 +233,9 @@ function readWhen(place: Place, value: unknown, conditions: Conditions): Conditi
 
 function readStepUp(place: Place, value: unknown, effect: Effect | undefined): readonly string[] {
   if (value === undefined) return [];
-  if (effect === "deny") fault(place, value, "no stepUp", "only an allow can ask for more scopes");
+  if (effect !== undefined && effect !== "allow") {
+    fault(place, value, "no stepUp", "only an allow can ask for more scopes");
+  }
   const scopes = at(place, "scopes");
   const words = readMapping(place, value, ["scopes"]);
   const all = words === undefined ? undefined : readMapping(scopes, words.get("scopes"), ["all"]);

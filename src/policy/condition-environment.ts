@@ -4,6 +4,7 @@ import type { Principal } from "../model/principal.ts";
 import { ConditionFault, listWeight } from "./argument-view.ts";
 import { charge, countedCharsPerStep, patternCharsPerStep, textCost } from "./meter.ts";
 import type { Meter } from "./meter.ts";
+import type { Subject } from "./question.ts";
 import type { OwnFunctions } from "./quick-condition.ts";
 
 /** Longest text that `int()`, `double()`, `bool()`, `timestamp()` and `duration()` read. */
@@ -46,15 +47,23 @@ export class ServerFacts {
   }
 }
 
-/** `item`: the upstream's own identity; all three are empty for an exchange that concerns no item. */
-export class ItemFacts {
+/**
+ * `item`: the upstream's own identity, and what operators say of it. The three texts are empty for an exchange that
+ * concerns no item.
+ */
+export class SubjectFacts {
   readonly upstream: string;
   readonly kind: string;
   readonly name: string;
-  constructor(upstream: string, kind: string, name: string) {
-    this.upstream = upstream;
-    this.kind = kind;
-    this.name = name;
+  readonly labels: readonly string[];
+  readonly annotations: ReadonlyMap<string, unknown>;
+
+  constructor(item: Subject | undefined, labels: readonly string[], annotations: ReadonlyMap<string, unknown>) {
+    this.upstream = item?.upstream ?? "";
+    this.kind = item?.kind ?? "";
+    this.name = item?.name ?? "";
+    this.labels = labels;
+    this.annotations = annotations;
   }
 }
 
@@ -89,6 +98,7 @@ export function runningEnvironment(functions: OwnFunctions): Environment {
 
 const signatures: ReadonlyMap<string, string> = new Map([
   ["bounded", "(dyn): dyn"],
+  ["isObject", "(dyn): bool"],
   ["short", "(dyn): dyn"],
   ["sizeOf", "(dyn): int"],
   ["textContains", "(dyn, dyn): bool"],
@@ -101,6 +111,7 @@ const signatures: ReadonlyMap<string, string> = new Map([
 export function ownFunctions(meter: Meter, patterns: Patterns, listItemsMax: number): OwnFunctions {
   const functions = {
     bounded: (value: unknown) => bounded(value, meter, listItemsMax),
+    isObject,
     short,
     sizeOf: (value: unknown) => sizeOf(value, meter),
     textContains: (subject: unknown, part: unknown) => {
@@ -146,12 +157,13 @@ export function newPatterns(): Patterns {
 function withVariables(environment: Environment): Environment {
   const text = "string";
   const texts = "list<string>";
+  const item = { upstream: text, kind: text, name: text, labels: texts };
   const principal = { tenant: text, issuer: text, kind: text, subject: text, groups: texts, scopes: texts };
   return environment
     .registerType("Principal", { ctor: PrincipalFacts, fields: { ...principal, claims: "map<string, dyn>" } })
     .registerType("Client", { ctor: ClientFacts, fields: { id: text } })
     .registerType("Server", { ctor: ServerFacts, fields: { name: text } })
-    .registerType("ItemIdentity", { ctor: ItemFacts, fields: { upstream: text, kind: text, name: text } })
+    .registerType("Item", { ctor: SubjectFacts, fields: { ...item, annotations: "map<string, dyn>" } })
     .registerType("Request", {
       ctor: RequestFacts,
       fields: { now: "google.protobuf.Timestamp", transport: text, era: text, revision: text },
@@ -159,7 +171,7 @@ function withVariables(environment: Environment): Environment {
     .registerVariable("principal", "Principal")
     .registerVariable("client", "Client")
     .registerVariable("server", "Server")
-    .registerVariable("item", "ItemIdentity")
+    .registerVariable("item", "Item")
     .registerVariable("request", "Request")
     .registerVariable("args", "dyn");
 }
@@ -169,6 +181,15 @@ function bounded(value: unknown, meter: Meter, listItemsMax: number): unknown {
   if (!Array.isArray(value)) return value;
   if (value.length > listItemsMax) throw new ConditionFault("a list has too many entries");
   return charge(meter, listWeight(value)) ? value : [];
+}
+
+/**
+ * What `has` looks into. The library finds no field in a text or a number and says so, where the language errs (CEL
+ * specification, "Field Selection"): a deny must not be led around by a value of another type than it expects.
+ */
+function isObject(value: unknown): boolean {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
+  throw new ConditionFault("has() looks into objects alone");
 }
 
 function short(value: unknown): unknown {

@@ -8,13 +8,13 @@ import {
   loopVariable,
 } from "./condition-syntax.ts";
 
-/** The variables of a condition. Their fields are declared, except those of `args` and `principal.claims`. */
+/** The variables of a condition. Their fields are declared, except those of `args` and of the two `optionalMaps`. */
 const conditionVariables: readonly string[] = ["principal", "client", "server", "item", "args", "request"];
 
 /**
  * What keeps a condition from loading although its types are right:
  * - it calls something that is not in the closed list, or loops deeper than `nestingMax`;
- * - it reads a field that may be missing (of `args`, of `principal.claims`, of a loop variable)
+ * - it reads a field that may be missing (of `args`, `principal.claims`, `item.annotations`, of a loop variable)
  *   where no `has()` to its left in the same `&&` chain, no `!has() ||` and no `has() ? :` shows it is there.
  *
  * It does not check list indices and computed keys (`args.m[k]`), nor what type an argument has:
@@ -112,8 +112,11 @@ function checkField(node: ASTNode & { readonly op: "." | "[]" }, scope: Scope): 
 function mayBeMissing(path: readonly string[], scope: Scope): boolean {
   const [root = "", field] = path;
   if (root === "args" || scope.loopVariables.includes(root)) return path.length > 1;
-  return root === "principal" && field === "claims" && path.length > 2;
+  return path.length > 2 && optionalMaps.has(`${root}.${field ?? ""}`);
 }
+
+/** Declared fields whose own fields may be missing. */
+const optionalMaps: ReadonlySet<string> = new Set(["principal.claims", "item.annotations"]);
 
 /** Paths that must be there for `node` to come out as `outcome`. Errors are neither outcome. */
 function factsWhen(outcome: boolean, node: ASTNode): readonly string[] {

@@ -48,10 +48,27 @@ const ownFunctions: ReadonlyMap<string, string> = new Map([
 const conversions: readonly string[] = ["int", "double", "bool", "timestamp", "duration"];
 
 function rewriteCall(name: string, operands: readonly ASTNode[]): string {
+  if (name === "has") return rewritePresence(operands);
   const written = operands.map(rewriteCondition).join(", ");
   if (conversions.includes(name)) return `${name}(short(${written}))`;
   return `${ownFunctions.get(name) ?? name}(${written})`;
 }
+
+/** A choice, since `&&` would lose the error: the library finds no field in what is no object, and says false. */
+function rewritePresence([field, ...rest]: readonly ASTNode[]): string {
+  const written = [field, ...rest].filter((operand) => operand !== undefined).map(rewriteCondition);
+  const holder = field?.op === "." && mayBeAnything(field.args[0]) ? rewriteCondition(field.args[0]) : undefined;
+  const has = `has(${written.join(", ")})`;
+  return holder === undefined ? has : `(isObject(${holder}) ? ${has} : false)`;
+}
+
+/** Variables that are declared, and the declared fields of those that have some, are objects. */
+function mayBeAnything(holder: ASTNode): boolean {
+  if (holder.op === "id") return !declared.has(holder.args);
+  return holder.op !== "." || holder.args[0].op !== "id" || holder.args[0].args === "args";
+}
+
+const declared: ReadonlySet<string> = new Set(["args", "principal", "client", "server", "item", "request"]);
 
 function rewriteMethod(name: string, receiver: ASTNode, operands: readonly ASTNode[]): string {
   const written = operands.map(rewriteCondition);

@@ -1,14 +1,18 @@
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
+import type { ItemFacts } from "../model/item-facts.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import type { Principal } from "../model/principal.ts";
-import { ConditionFault, viewOf } from "./argument-view.ts";
+import { viewOf } from "./argument-view.ts";
+import type { ViewSource } from "./argument-view.ts";
+import { claimsRead } from "./claims-read.ts";
+import type { ClaimsRead } from "./claims-read.ts";
 import {
   ClientFacts,
-  ItemFacts,
   PrincipalFacts,
   RequestFacts,
   ServerFacts,
+  SubjectFacts,
   newPatterns,
   ownFunctions,
   runningEnvironment,
@@ -20,6 +24,8 @@ import { rewriteCondition } from "./condition-rewrite.ts";
 import { childrenOf, fieldName } from "./condition-syntax.ts";
 import { fill } from "./meter.ts";
 import type { Meter } from "./meter.ts";
+import { unknownsOf } from "./partial-view.ts";
+import type { Partly, Unknowns } from "./partial-view.ts";
 import { quickCondition } from "./quick-condition.ts";
 import type { OwnFunctions, QuickCondition } from "./quick-condition.ts";
 import { newReadNotes, readPointers } from "./read-notes.ts";
@@ -38,6 +44,7 @@ export interface Condition {
   readonly quick: QuickCondition | undefined;
   /** Whether it names the variables `args` or `item`: such a condition means nothing without an item. */
   readonly aboutItem: boolean;
+  readonly claims: ClaimsRead;
 }
 
 /**
@@ -52,7 +59,7 @@ export interface ConditionContext extends Record<string, unknown> {
   readonly principal: PrincipalFacts;
   readonly client: ClientFacts;
   readonly server: ServerFacts;
-  readonly item: ItemFacts;
+  readonly item: SubjectFacts;
   readonly args: unknown;
   readonly request: RequestFacts;
 }
@@ -60,6 +67,8 @@ export interface ConditionContext extends Record<string, unknown> {
 /** One decision's evaluations: they share converted values, and the record of what was read. */
 export interface Turn {
   verdict(condition: Condition | undefined): Verdict;
+  /** Why the last verdict was an error, or unknown; undefined after any other. */
+  because(): string | undefined;
   /** JSON pointers (RFC 6901) of the arguments read so far, sorted. */
   read(): readonly string[];
 }
@@ -70,13 +79,16 @@ export type CompiledCondition =
 
 export interface Conditions {
   compile(text: string): CompiledCondition;
-  begin(question: TurnQuestion): Turn;
+  /** `facts` is asked once, and only when a condition is evaluated. */
+  begin(question: TurnQuestion, facts: () => ItemFacts): Turn;
 }
 
 export type TurnQuestion = Pick<Question, "principal" | "server"> & {
   readonly request: RequestFactsGiven;
   readonly item: Question["item"] | undefined;
   readonly args: JsonObject | undefined;
+  /** Absent: what the question holds is all there is. */
+  readonly partly?: Partly | undefined;
 };
 
 /**
@@ -85,23 +97,29 @@ export type TurnQuestion = Pick<Question, "principal" | "server"> & {
  */
 export function createConditions(limits: ConditionLimits): Conditions {
   const meter: Meter = { left: 0, exhausted: false };
-  const facts = new WeakMap<Principal, PrincipalFacts>();
-  const workshop: Workshop = { limits, meter, facts, ...newCompiler(limits, meter) };
+  const views: Views = { principals: new WeakMap(), annotations: new WeakMap() };
+  const workshop: Workshop = { limits, meter, views, ...newCompiler(limits, meter) };
   return {
     compile: (text) => compileCondition(text, workshop),
-    begin: (question) => beginTurn(question, workshop),
+    begin: (question, facts) => beginTurn(question, facts, workshop),
   };
 }
 
 interface Workshop {
   readonly limits: ConditionLimits;
   readonly meter: Meter;
-  readonly facts: WeakMap<Principal, PrincipalFacts>;
+  readonly views: Views;
   readonly patterns: Patterns;
   readonly functions: OwnFunctions;
   /** The language as written, for checking, and as run. */
   readonly written: Environment;
   readonly running: Environment;
+}
+
+/** What was made for one decision and serves the next. */
+interface Views {
+  readonly principals: WeakMap<Principal, PrincipalFacts>;
+  readonly annotations: WeakMap<ItemFacts["annotations"], ReadonlyMap<string, unknown>>;
 }
 
 type Compiler = Pick<Workshop, "patterns" | "functions" | "written" | "running">;
@@ -133,24 +151,41 @@ function compileCondition(
     // The library wants an open record; the one object literal per turn keeps one shape.
     const evaluate = (context: ConditionContext): unknown => run(context);
     const quick = quickCondition(run.ast, functions);
-    return { condition: { evaluate, quick, aboutItem: mentions(parsed.ast, ["args", "item"]) } };
+    const aboutItem = mentions(parsed.ast, ["args", "item"]);
+    return { condition: { evaluate, quick, aboutItem, claims: claimsRead(parsed.ast) } };
   } catch (error) {
     return { problems: [firstLine(error)] };
   }
 }
 
-function beginTurn(question: TurnQuestion, workshop: Workshop): Turn {
+function beginTurn(question: TurnQuestion, facts: () => ItemFacts, workshop: Workshop): Turn {
   const notes = newReadNotes();
-  const unknown = question.args === undefined ? unknownArguments() : undefined;
+  const { args, partly } = question;
+  const isKnown = args !== undefined && partly === undefined;
+  const unknown = isKnown ? undefined : unknownsOf({ hasArgs: args !== undefined, partly }, viewSource(workshop));
   let context: ConditionContext | undefined;
+  let because: string | undefined;
   return {
     verdict: (condition) => {
       if (condition === undefined) return "true";
-      context ??= contextOf(question, unknown?.value ?? argumentsOf(question, workshop, notes), workshop);
+      context ??= contextOf({
+        question,
+        facts: facts(),
+        args: unknown?.args ?? argumentsOf(question, workshop, notes),
+        claims: unknown?.claims,
+        workshop,
+      });
       // Of arguments that are not known the quick way would be asked in vain.
       const quick = unknown === undefined ? quickVerdict(condition, context, workshop) : undefined;
-      return quick ?? verdictOf(condition, { context, unknown }, workshop);
+      if (quick !== undefined) {
+        because = quick === "error" ? tooCostly(workshop) : undefined;
+        return quick;
+      }
+      const slow = verdictOf(condition, { context, unknown }, workshop);
+      because = slow.because;
+      return slow.verdict;
     },
+    because: () => because,
     read: () => readPointers(notes),
   };
 }
@@ -168,42 +203,71 @@ function quickVerdict(
 
 function verdictOf(
   condition: Condition,
-  { context, unknown }: { readonly context: ConditionContext; readonly unknown: UnknownArguments | undefined },
+  { context, unknown }: { readonly context: ConditionContext; readonly unknown: Unknowns | undefined },
   { limits, meter }: Workshop,
-): Verdict {
+): { readonly verdict: Verdict; readonly because?: string } {
   fill(meter, limits.conditionStepsMax);
   unknown?.wereTouched();
   try {
     const value = condition.evaluate(context);
-    if (meter.exhausted || typeof value !== "boolean") return "error";
-    return value ? "true" : "false";
-  } catch {
-    return unknown?.wereTouched() === true ? "unknown" : "error";
+    if (meter.exhausted) return { verdict: "error", because: tooCostly({ limits }) };
+    if (typeof value !== "boolean") return { verdict: "error", because: "it is neither true nor false" };
+    return { verdict: value ? "true" : "false" };
+  } catch (error) {
+    return { verdict: unknown?.wereTouched() === true ? "unknown" : "error", because: firstLine(error) };
   }
 }
 
-function argumentsOf({ args }: TurnQuestion, { meter, limits }: Workshop, notes: ReadNotes): unknown {
-  return viewOf(args ?? {}, { meter, notes, listItemsMax: limits.conditionListItemsMax });
+function tooCostly({ limits }: Pick<Workshop, "limits">): string {
+  return `it costs more than ${limits.conditionStepsMax} steps`;
 }
 
-function contextOf(question: TurnQuestion, args: unknown, workshop: Workshop): ConditionContext {
+function argumentsOf({ args }: TurnQuestion, workshop: Workshop, notes: ReadNotes): unknown {
+  return viewOf(args ?? {}, { ...viewSource(workshop), notes });
+}
+
+function viewSource({ meter, limits }: Workshop): Omit<ViewSource, "notes"> {
+  return { meter, listItemsMax: limits.conditionListItemsMax };
+}
+
+interface ContextParts {
+  readonly question: TurnQuestion;
+  readonly facts: ItemFacts;
+  readonly args: unknown;
+  readonly claims: ReadonlyMap<string, unknown> | undefined;
+  readonly workshop: Workshop;
+}
+
+function contextOf({ question, facts, args, claims, workshop }: ContextParts): ConditionContext {
   const { principal, server, item, request } = question;
   return {
-    principal: factsOf(principal, workshop),
+    principal: claims === undefined ? principalView(principal, workshop) : new PrincipalFacts(principal, claims),
     client: new ClientFacts(principal.clientId),
     server: new ServerFacts(server),
-    item: new ItemFacts(item?.upstream ?? "", item?.kind ?? "", item?.name ?? ""),
+    item: new SubjectFacts(item, facts.labels, annotationsView(facts, workshop)),
     args,
     request: new RequestFacts(request),
   };
 }
 
-function factsOf(principal: Principal, { facts, meter, limits }: Workshop): PrincipalFacts {
-  const known = facts.get(principal);
+function principalView(principal: Principal, { views, meter, limits }: Workshop): PrincipalFacts {
+  return keptAt(views.principals, principal, () => {
+    const claims = viewOf(principal.claims, { meter, notes: undefined, listItemsMax: limits.conditionListItemsMax });
+    return new PrincipalFacts(principal, claims);
+  });
+}
+
+function annotationsView({ annotations }: ItemFacts, { views, meter, limits }: Workshop): ReadonlyMap<string, unknown> {
+  return keptAt(views.annotations, annotations, () =>
+    viewOf(annotations, { meter, notes: undefined, listItemsMax: limits.conditionListItemsMax }),
+  );
+}
+
+function keptAt<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = kept.get(key);
   if (known !== undefined) return known;
-  const claims = viewOf(principal.claims, { meter, notes: undefined, listItemsMax: limits.conditionListItemsMax });
-  const made = new PrincipalFacts(principal, claims);
-  facts.set(principal, made);
+  const made = make();
+  kept.set(key, made);
   return made;
 }
 
@@ -227,27 +291,4 @@ function patternsIn(node: ASTNode): readonly string[] {
 function mentions(node: ASTNode, variables: readonly string[]): boolean {
   if (node.op === "id" && variables.includes(node.args)) return true;
   return childrenOf(node).some((child) => mentions(child, variables));
-}
-
-interface UnknownArguments {
-  readonly value: unknown;
-  /** Whether they were touched since the last call. */
-  wereTouched(): boolean;
-}
-
-/** Arguments that nobody knows yet: whatever is done with them is noted and throws. */
-function unknownArguments(): UnknownArguments {
-  let touched = false;
-  const touch = (): never => {
-    touched = true;
-    throw new ConditionFault("the arguments are not known");
-  };
-  return {
-    value: new Proxy(new Map(), { get: touch, has: touch, ownKeys: touch, getPrototypeOf: touch }),
-    wereTouched: () => {
-      const before = touched;
-      touched = false;
-      return before;
-    },
-  };
 }

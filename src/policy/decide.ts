@@ -1,4 +1,5 @@
 import type { Decision, Listing } from "../model/decision.ts";
+import { noFacts } from "../model/item-facts.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Policy } from "./compile.ts";
 import type { Turn, Verdict } from "./condition.ts";
@@ -18,8 +19,8 @@ type Denied = Extract<Decision, { readonly effect: "deny" }>;
  */
 export function decide(policy: Policy, question: Question): Decision {
   if (isOutside(question)) return { effect: "deny", reason: "outside-token", read: [] };
-  const turn = policy.conditions.begin(question);
-  const target = targetOf(question.server, question.item);
+  const target = targetOf(question.server, question.item, policy.factsOf);
+  const turn = policy.conditions.begin(question, target.facts);
   return (
     firstDenial(policy.denies.matching(question.principal, target), turn) ??
     bestAllowance(policy.allows.matching(question.principal, target), question.principal, turn)
@@ -33,8 +34,8 @@ export function decide(policy: Policy, question: Question): Decision {
  */
 export function listing(policy: Policy, question: Omit<Question, "args">): Listing {
   if (isOutside(question)) return "hidden";
-  const turn = policy.conditions.begin({ ...question, args: undefined });
-  const target = targetOf(question.server, question.item);
+  const target = targetOf(question.server, question.item, policy.factsOf);
+  const turn = policy.conditions.begin({ ...question, args: undefined }, target.facts);
   for (const rule of policy.denies.matching(question.principal, target)) {
     const verdict = turn.verdict(rule.when);
     if (verdict === "true" || verdict === "error") return "hidden";
@@ -53,7 +54,7 @@ export function listing(policy: Policy, question: Omit<Question, "args">): Listi
  */
 export function decideServer(policy: Policy, question: Omit<Question, "item" | "args">): Decision {
   const { principal, server } = question;
-  const turn = policy.conditions.begin({ ...question, item: undefined, args: undefined });
+  const turn = policy.conditions.begin({ ...question, item: undefined, args: undefined }, () => noFacts);
   const matching = policy.serverDenies.filter(
     (rule) => rule.who.matches(principal) && (rule.what.servers?.includes(server) ?? true),
   );
@@ -79,7 +80,7 @@ export function reaches(
     (what.upstreams?.includes(upstream) ?? true) &&
     who.matches(principal);
   const deniesAll = ({ what, when }: Rule): boolean =>
-    when === undefined && what.kind === undefined && what.names.by === "nothing";
+    when === undefined && what.kind === undefined && what.marks === undefined && what.names.by === "nothing";
   return (
     !isBound &&
     policy.itemRules.allows.some(concerns) &&
@@ -91,7 +92,7 @@ export function reaches(
  * A token may be bound to items: then no rule allows another one, nor what upstreams ask of the client. Names are
  * the upstream's own and compare exactly, so that a binding never means more than it says.
  */
-function isOutside({ principal, item }: Pick<Question, "principal" | "item">): boolean {
+export function isOutside({ principal, item }: Pick<Question, "principal" | "item">): boolean {
   return (
     principal.boundTo?.some(
       ({ upstream, kind, name }) => upstream === item.upstream && kind === item.kind && name === item.name,

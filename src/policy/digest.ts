@@ -8,7 +8,7 @@ export function digestDocuments(values: readonly unknown[]): string {
 }
 
 /** JSON with keys in code unit order. For documents that compiled: they hold JSON values only. */
-function canonicalText(value: unknown): string {
+export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (!isMapping(value)) return JSON.stringify(value);
   const keys = Object.keys(value).sort();

@@ -16,14 +16,29 @@ export interface PolicyFault {
   readonly message: string;
 }
 
-export type Effect = "allow" | "deny";
+export type Effect = "allow" | "deny" | "constrain";
 
-export const effects: readonly Effect[] = ["allow", "deny"];
+export const effects: readonly Effect[] = ["allow", "deny", "constrain"];
 /** Effects the language reserves. They are refused by name, so that no one believes they are in force. */
-export const reservedEffects: readonly string[] = ["constrain", "confirm", "flag"];
+export const reservedEffects: readonly string[] = ["confirm", "flag"];
 
 export const documentFields: readonly string[] = ["policy", "description", "rules"];
-export const ruleFields: readonly string[] = ["id", "effect", "who", "what", "when", "stepUp", "message", "note"];
+/** What a constrain does to an item's shape, by who and what alone. */
+export const shapingFields: readonly string[] = ["presets", "unknownArguments", "removeFields"];
+/** What a constrain lays upon a use. */
+export const useFields: readonly string[] = ["limits", "resultBytesMax", "deadlineMs", "audit", "replayFields"];
+export const ruleFields: readonly string[] = [
+  "id",
+  "effect",
+  "who",
+  "what",
+  "when",
+  "stepUp",
+  ...shapingFields,
+  ...useFields,
+  "message",
+  "note",
+];
 export const whoFields: readonly string[] = [
   "anyone",
   "issuer",
@@ -36,7 +51,15 @@ export const whoFields: readonly string[] = [
   "kind",
 ];
 export const subjectKinds: readonly SubjectKind[] = ["tool", "prompt", "resource", "template", "clientFeature"];
-export const whatFields: readonly string[] = ["anything", "server", "upstream", ...subjectKinds];
+export const whatFields: readonly string[] = [
+  "anything",
+  "server",
+  "upstream",
+  ...subjectKinds,
+  "labels",
+  "annotations",
+  "digest",
+];
 
 /** Rule ids and policy names: they are log fields and audit fields, so they stay plain and short. */
 export const namePattern: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;

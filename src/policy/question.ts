@@ -21,6 +21,8 @@ export interface Subject {
   readonly kind: SubjectKind;
   /** The upstream's own name, URI or URI template; of a client's feature, a `ClientFeature`. */
   readonly name: string;
+  /** SHA-256 (hex) of the item's definition as it is now, as in `Item`; absent where there is none, or nobody knows. */
+  readonly digest?: string | undefined;
 }
 
 /**

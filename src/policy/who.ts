@@ -15,11 +15,28 @@ export interface WhoNames {
 /** Whom a rule is for. */
 export interface Who {
   matches(principal: Principal): boolean;
-  /** Groups of which a matching principal holds at least one; undefined when groups do not decide. */
-  readonly groups: readonly string[] | undefined;
+  /** As `matches`, were the principal's claims such as the rule asks for. */
+  mayMatch(principal: Principal): boolean;
+  /** What finds the rule: every matching principal has one of its values. Undefined when nothing short does. */
+  readonly lead: Lead | undefined;
   /** Scopes that it names. */
   readonly scopes: readonly string[];
+  /** Claims that it names. */
+  readonly claims: readonly string[];
+  /** Of what every principal has exactly one: the values of which a matching principal has one. */
+  readonly single: ReadonlyMap<string, readonly string[]>;
 }
+
+export interface Lead {
+  readonly by: "subject" | "client" | "groups" | "tenant";
+  readonly values: readonly string[];
+}
+
+/** Fields that may lead to a rule, the one that fewest principals share first. */
+const leads: readonly Lead["by"][] = ["subject", "client", "groups", "tenant"];
+
+/** Fields of `who` of which a principal has exactly one value. */
+const singleFields: readonly string[] = ["issuer", "subject", "client", "tenant", "kind"];
 
 type Test = (principal: Principal) => boolean;
 
@@ -38,21 +55,48 @@ export function readWho(place: Place, value: unknown, names: WhoNames): Who | un
   if (fields.has("anyone")) return readAnyone(place, fields);
   warnOfUnqualified(place, fields);
   const tests: Test[] = [];
-  let groups: readonly string[] | undefined;
-  let scopes: readonly string[] = [];
+  const ofClaims: Test[] = [];
+  const named = new Map<string, Words>();
   for (const [name, entry] of fields) {
     const here = at(place, name);
-    if (name === "claims") tests.push(...readClaims(here, entry, names.claims));
+    if (name === "claims") ofClaims.push(...readClaims(here, entry, names.claims));
     else if (whoFields.includes(name)) {
       const words = readWords(here, entry, name === "groups" || name === "scopes");
       if (words === undefined) continue;
       checkWords({ place: here, name, words: words.words, issuerAliases });
-      if (name === "scopes") scopes = words.words;
-      if (name === "groups") groups = words.all ? words.words.slice(0, 1) : words.words;
+      named.set(name, words);
       tests.push(fieldTest(name, words));
     }
   }
-  return { groups, scopes, matches: (principal) => tests.length > 0 && tests.every((test) => test(principal)) };
+  const claims = fields.get("claims");
+  return {
+    ...factsOf(named),
+    claims: isMapping(claims) ? Object.keys(claims) : [],
+    ...testsOf(tests, ofClaims),
+  };
+}
+
+function testsOf(tests: readonly Test[], ofClaims: readonly Test[]): Pick<Who, "matches" | "mayMatch"> {
+  const isSaid = tests.length + ofClaims.length > 0;
+  const mayMatch = (principal: Principal): boolean => isSaid && tests.every((test) => test(principal));
+  return { mayMatch, matches: (principal) => mayMatch(principal) && ofClaims.every((test) => test(principal)) };
+}
+
+function factsOf(named: ReadonlyMap<string, Words>): Pick<Who, "lead" | "scopes" | "single"> {
+  const single = [...named].filter(([name]) => singleFields.includes(name));
+  return {
+    lead: leadOf(named),
+    scopes: named.get("scopes")?.words ?? [],
+    single: new Map(single.map(([name, { words }]) => [name, words])),
+  };
+}
+
+function leadOf(named: ReadonlyMap<string, Words>): Lead | undefined {
+  const by = leads.find((field) => named.has(field));
+  const words = by === undefined ? undefined : named.get(by);
+  if (by === undefined || words === undefined) return undefined;
+  // Of groups that must all be there, one leads to the rule as well as any.
+  return { by, values: words.all ? words.words.slice(0, 1) : words.words };
 }
 
 function readAnyone(place: Place, fields: ReadonlyMap<string, unknown>): Who | undefined {
@@ -65,7 +109,7 @@ function readAnyone(place: Place, fields: ReadonlyMap<string, unknown>): Who | u
     fault(place, [...fields.keys()], "anyone alone", "`anyone: true` stands alone: other fields would narrow it");
     return undefined;
   }
-  return { groups: undefined, scopes: [], matches: () => true };
+  return { lead: undefined, scopes: [], claims: [], single: new Map(), matches: () => true, mayMatch: () => true };
 }
 
 function warnOfUnqualified(place: Place, fields: ReadonlyMap<string, unknown>): void {
@@ -74,10 +118,6 @@ function warnOfUnqualified(place: Place, fields: ReadonlyMap<string, unknown>): 
       const message = `two issuers may use the same ${name}: name the issuer beside it`;
       warn(at(place, name), fields.get(name), "issuer beside it", message);
     }
-  }
-  if (fields.has("scopes")) {
-    const message = "whoever lacks the scope is denied; with `stepUp` the client is told which scope to ask for";
-    warn(at(place, "scopes"), fields.get("scopes"), "stepUp: {scopes: {all: [...]}}", message);
   }
 }
 

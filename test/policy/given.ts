@@ -2,6 +2,7 @@ import type { JsonObject } from "../../src/model/json.ts";
 import type { Principal } from "../../src/model/principal.ts";
 import { compilePolicies } from "../../src/policy/compile.ts";
 import type { Policy, PolicyContext } from "../../src/policy/compile.ts";
+import { shapingFields, useFields } from "../../src/policy/language.ts";
 import type { PolicyFault } from "../../src/policy/language.ts";
 import type { Question, SubjectKind } from "../../src/policy/question.ts";
 
@@ -70,4 +71,10 @@ export function rule(id: string, more: Readonly<Record<string, unknown>> = {}): 
 
 export function deny(id: string, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return rule(id, { effect: "deny", ...more });
+}
+
+/** With a deadline, where `more` obliges to nothing else. */
+export function constrain(id: string, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const obliges = [...shapingFields, ...useFields].some((name) => name in more);
+  return rule(id, { effect: "constrain", ...(obliges ? {} : { deadlineMs: 1_000 }), ...more });
 }

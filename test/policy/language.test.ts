@@ -2,11 +2,12 @@ import { readFileSync, readdirSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { limits as defaultLimits } from "../../src/model/limits.ts";
 import { compilePolicies } from "../../src/policy/compile.ts";
 import type { PolicyContext } from "../../src/policy/compile.ts";
 import { decide } from "../../src/policy/decide.ts";
 import { documentFields, effects, ruleFields, whatFields, whoFields } from "../../src/policy/language.ts";
-import { context, deny, faultsOf, question, rule } from "./given.ts";
+import { constrain, context, deny, faultsOf, question, rule } from "./given.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), "utf8");
@@ -20,6 +21,10 @@ function compile(value: unknown, more: Partial<PolicyContext> = {}): ReturnType<
   return compilePolicies([{ path: "p.yaml", value }], { ...context, ...more });
 }
 
+const constrained = (rows: readonly [string, Record<string, unknown>][]): [string, unknown][] =>
+  rows.map(([pointer, more]) => [`/rules/0${pointer}`, { policy: "p", rules: [constrain("c", more)] }]);
+const numbered = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, index]));
 const one = (more: object): unknown => ({ policy: "p", rules: [rule("a", more as Record<string, unknown>)] });
 
 describe("the schema that editors use and the compiler", () => {
@@ -43,6 +48,30 @@ describe("the schema that editors use and the compiler", () => {
     one({ what: { clientFeature: { any: ["*"] } } }),
     one({ when: "true", stepUp: { scopes: { all: ["crm:write"] } }, message: "M", note: "N" }),
     { policy: "p", rules: [deny("d")] },
+    ...[
+      { limits: { rate: "10/min", per: "principal" } },
+      { limits: { rate: "1/s", burst: 20, per: ["item", "principal"] } },
+      {
+        limits: [
+          { quota: "1000/day", per: ["client"] },
+          { concurrency: 3, per: ["server"] },
+        ],
+        message: "M",
+      },
+      { resultBytesMax: 1, when: "has(args.a)" },
+      { deadlineMs: 2_147_483_647 },
+      { audit: "required" },
+      { replayFields: ["/a", "/b~1c/~0"] },
+      { what: { tool: "a" }, presets: { a: null, b: [{ c: 1 }] }, unknownArguments: "strip" },
+      { what: { upstream: "crm", prompt: "a" }, presets: { a: "b" } },
+      { what: { tool: "a" }, removeFields: ["/a/*/b", "/*", "/"], deadlineMs: 1, note: "N" },
+    ].map((more) => ({ policy: "p", rules: [constrain("c", more)] })),
+    ...[
+      { labels: "pii" },
+      { upstream: "crm", labels: { all: ["pii", "eu"] }, annotations: { readOnly: true, tier: "gold" } },
+      { tool: "a", digest: `sha256:${"0a".repeat(32)}` },
+      { template: "x://{a}", digest: { any: [`sha256:${"0a".repeat(32)}`] } },
+    ].map((what) => one({ what })),
   ];
   it.each(accepted.map((value) => [value]))("both accept %j", (value) => {
     expect(compile(value)).toMatchObject({ ok: true });
@@ -61,7 +90,7 @@ describe("the schema that editors use and the compiler", () => {
     ["/rules/0", { policy: "p", rules: ["a"] }],
     ["/rules/0/id", one({ id: "" })],
     ["/rules/0/effect", one({ effect: "permit" })],
-    ["/rules/0/effect", one({ effect: "constrain" })],
+    ["/rules/0/effect", one({ effect: "confirm" })],
     ["/rules/0/who", one({ who: {} })],
     ["/rules/0/who", one({ who: undefined })],
     ["/rules/0/who", one({ who: { anyone: true, kind: "human" } })],
@@ -98,6 +127,77 @@ describe("the schema that editors use and the compiler", () => {
     ["/rules/0/stepUp/scopes/all", one({ stepUp: { scopes: { all: ["a b"] } } })],
     ["/rules/0/stepUp", one({ effect: "deny", stepUp: { scopes: { all: ["a"] } } })],
     ["/rules/0/message", one({ message: 1 })],
+    ["/rules/0/what/labels", one({ what: { labels: [] } })],
+    ["/rules/0/what/labels", one({ what: { labels: { a: true } } })],
+    ["/rules/0/what/annotations", one({ what: { annotations: {} } })],
+    ["/rules/0/what/annotations", one({ what: { annotations: ["a"] } })],
+    ["/rules/0/what/annotations/a", one({ what: { annotations: { a: 1 } } })],
+    ["/rules/0/what/annotations/a", one({ what: { annotations: { a: "" } } })],
+    ["/rules/0/what/digest", one({ what: { tool: "a", digest: "0a" } })],
+    ["/rules/0/what/digest", one({ what: { tool: "a", digest: `sha256:${"0A".repeat(32)}` } })],
+    ["/rules/0/what/digest", one({ what: { resource: "a:b", digest: `sha256:${"0a".repeat(32)}` } })],
+    ["/rules/0/what/digest", one({ what: { digest: `sha256:${"0a".repeat(32)}` } })],
+    ["/rules/0", one({ effect: "constrain" })],
+    ["/rules/0/limits", one({ limits: { rate: "1/s", per: "client" } })],
+    ["/rules/0/presets", one({ effect: "deny", what: { tool: "a" }, presets: { a: 1 } })],
+    ["/rules/0/audit", one({ audit: "required" })],
+    ...constrained([
+      ["/stepUp", { stepUp: { scopes: { all: ["a"] } } }],
+      ["/message", { message: "M" }],
+      ["/what", { what: { clientFeature: "roots" } }],
+      ["/when", { what: { tool: "a" }, presets: { a: 1 }, when: "true" }],
+      ["/when", { what: { tool: "a" }, unknownArguments: "pass", when: "true" }],
+      ["/when", { what: { tool: "a" }, removeFields: ["/a"], when: "true" }],
+      ["/presets", { presets: { a: 1 } }],
+      ["/presets", { what: { upstream: "crm" }, presets: { a: 1 } }],
+      ["/presets", { what: { resource: "a:b" }, presets: { a: 1 } }],
+      ["/presets", { what: { tool: "a" }, presets: {} }],
+      ["/presets", { what: { tool: "a" }, presets: ["a"] }],
+      ["/presets", { what: { tool: "a" }, presets: numbered(65) }],
+      ["/unknownArguments", { what: { prompt: "a" }, unknownArguments: "reject" }],
+      ["/unknownArguments", { what: { tool: "a" }, unknownArguments: "drop" }],
+      ["/removeFields", { what: { template: "a:b" }, removeFields: ["/a"] }],
+      ["/removeFields", { what: { tool: "a" }, removeFields: [] }],
+      ["/removeFields/0", { what: { tool: "a" }, removeFields: [""] }],
+      ["/removeFields/1", { what: { tool: "a" }, removeFields: ["/a", "a"] }],
+      ["/removeFields/0", { what: { tool: "a" }, removeFields: ["/a*"] }],
+      ["/removeFields/0", { what: { tool: "a" }, removeFields: ["/~2"] }],
+      ["/removeFields/0", { what: { tool: "a" }, removeFields: [`/${"a".repeat(1_024)}`] }],
+      ["/removeFields", { what: { tool: "a" }, removeFields: Array.from({ length: 65 }, (_, at) => `/${at}`) }],
+      ["/replayFields/0", { replayFields: ["/a/*"] }],
+      ["/replayFields/0", { replayFields: [1] }],
+      ["/resultBytesMax", { resultBytesMax: 0 }],
+      ["/resultBytesMax", { resultBytesMax: 1.5 }],
+      ["/deadlineMs", { deadlineMs: "30s" }],
+      ["/deadlineMs", { deadlineMs: 2_147_483_648 }],
+      ["/audit", { audit: true }],
+      ["/limits", { limits: [] }],
+      ["/limits", { limits: Array.from({ length: 65 }, () => ({ rate: "1/s", per: "client" })) }],
+      ["/limits", { limits: "1/s" }],
+      ["/limits", { limits: { per: "client" } }],
+      ["/limits", { limits: { rate: "1/s", quota: "1/day", per: "client" } }],
+      ["/limits/per", { limits: { rate: "1/s" } }],
+      [
+        "/limits/1/per",
+        {
+          limits: [
+            { rate: "1/s", per: "item" },
+            { rate: "1/s", per: [] },
+          ],
+        },
+      ],
+      ["/limits/per", { limits: { rate: "1/s", per: "tenant" } }],
+      ["/limits/per", { limits: { rate: "1/s", per: ["item", "item"] } }],
+      ["/limits/rate", { limits: { rate: "0/s", per: "item" } }],
+      ["/limits/rate", { limits: { rate: "1/day", per: "item" } }],
+      ["/limits/rate", { limits: { rate: 1, per: "item" } }],
+      ["/limits/rate", { limits: { rate: "1000000000/s", per: "item" } }],
+      ["/limits/quota", { limits: { quota: "1/h", per: "item" } }],
+      ["/limits/concurrency", { limits: { concurrency: 0, per: "item" } }],
+      ["/limits/burst", { limits: { rate: "1/s", burst: 0, per: "item" } }],
+      ["/limits/burst", { limits: { quota: "1/day", burst: 1, per: "item" } }],
+      ["/limits/every", { limits: { rate: "1/s", per: "item", every: 1 } }],
+    ]),
   ];
   it.each(refused)("both refuse what stands at %s in %j", (pointer, value) => {
     const compiled = compile(value);
@@ -138,7 +238,7 @@ describe("a policy does not load", () => {
     ]);
   });
 
-  it.each([["constrain"], ["confirm"], ["flag"]])("with the effect %s, which is refused by name", (effect) => {
+  it.each([["confirm"], ["flag"]])("with the effect %s, which is refused by name", (effect) => {
     expect(faultsOf([rule("a", { effect })])[0]?.message).toBe(`the effect \`${effect}\` comes later`);
   });
 
@@ -179,13 +279,7 @@ describe("a policy does not load", () => {
   });
 
   it("with more rules than the bound, and does with as many", () => {
-    const limits = {
-      policyRulesMax: 2,
-      conditionCharsMax: 9,
-      conditionNestingMax: 1,
-      conditionListItemsMax: 9,
-      conditionStepsMax: 9,
-    };
+    const limits = { ...defaultLimits, policyRulesMax: 2 };
     expect(faultsOf([rule("a"), rule("b")], { limits })).toEqual([]);
     expect(faultsOf([rule("a"), rule("b"), rule("c")], { limits })).toHaveLength(1);
   });
@@ -200,7 +294,6 @@ describe("a policy does not load", () => {
 describe("a policy warns", () => {
   it.each([
     ["of a subject without issuer", { who: { subject: "a" } }, "who/subject"],
-    ["of scopes that should be stepUp", { who: { scopes: "r" } }, "who/scopes"],
     ["of names without upstream", { what: { tool: "a" } }, "what"],
     ["of features without upstream", { what: { clientFeature: "roots" } }, "what"],
   ])("%s", (_law, more, where) => {
@@ -231,21 +324,32 @@ describe("the digest", () => {
 });
 
 describe("shipped policies and the manual", () => {
-  const files = readdirSync(new URL("policies/", root)).filter((name) => name.endsWith(".yaml"));
+  const files = readdirSync(new URL("policies/", root)).filter((name) => /^[^.]+\.yaml$/.test(name));
   const manual = [...read("docs/policy.md").matchAll(/```yaml\n([^]*?)```/g)].map((match) => match[1] ?? "");
 
-  it.each([...files.map((name) => read(`policies/${name}`)), ...manual].map((text) => [text]))(
-    "compile: %s",
-    (text) => {
-      const value: unknown = parse(text);
-      const document = Array.isArray(value) ? { policy: "p", rules: value as unknown[] } : value;
-      expect(compile(document)).toMatchObject({ ok: true });
-      expect(validate(document)).toBe(true);
-    },
-  );
+  const shipped = parse(read("test/policy/examples/sallyport.yaml")) as {
+    auth: { issuers: { alias: string }[] };
+    upstreams: object;
+    servers: object;
+  };
+  const names: PolicyContext = {
+    issuerAliases: shipped.auth.issuers.map(({ alias }) => alias),
+    upstreams: Object.keys(shipped.upstreams),
+    servers: Object.keys(shipped.servers),
+  };
+
+  it.each([
+    ...files.map((name) => [read(`policies/${name}`), names] as const),
+    ...manual.map((text) => [text, context] as const),
+  ])("compile: %s", (text, known) => {
+    const value: unknown = parse(text);
+    const document = Array.isArray(value) ? { policy: "p", rules: value as unknown[] } : value;
+    expect(compile(document, known)).toMatchObject({ ok: true });
+    expect(validate(document)).toBe(true);
+  });
 
   it("are there", () => {
-    expect(files).toEqual(["read-only-analysts.yaml", "support.yaml"]);
+    expect(files).toContain("support.yaml");
     expect(manual.length).toBeGreaterThan(3);
   });
 

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileGlob, globProblem } from "../../src/policy/glob.ts";
 import { decide } from "../../src/policy/decide.ts";
-import { deny, load, question, rule } from "./given.ts";
+import { obligationsOf } from "../../src/policy/obligations.ts";
+import { constrain, deny, load, question, rule } from "./given.ts";
 
 describe("a glob", () => {
   it.each([
@@ -145,65 +146,38 @@ describe("what", () => {
 });
 
 describe("the index of rules", () => {
-  const anyWhat = fc.constantFrom(
-    { anything: true },
-    { upstream: "crm" },
-    { upstream: "tickets" },
-    { upstream: "crm", tool: "ab" },
-    { upstream: "crm", tool: ["a*", "b*", "ab"] },
-    { tool: "*b" },
-    { server: "data" },
-    { upstream: "crm", resource: "x://a/**" },
-    { resource: "x://a%20b/*" },
-  );
-  const anyWho = fc.constantFrom(
-    { anyone: true },
-    { groups: ["corp:a", "corp:b"] },
-    { groups: { all: ["corp:a", "corp:b"] } },
-  );
-  const anyRules = fc.array(fc.record({ who: anyWho, what: anyWhat, effect: fc.constantFrom("allow", "deny") }), {
-    maxLength: 8,
-  });
-  const names = ["ab", "a", "b", "cb", "x://a/b", "x://a%20b/c", "x://a b/c", "x://a/%2e/b", "x://a/%zz"];
-
-  it("never changes an answer: a policy decides as its rules do one by one", () => {
-    fc.assert(
-      fc.property(
-        anyRules,
-        fc.constantFrom(...names),
-        fc.constantFrom<("tool" | "resource")[]>("tool", "resource"),
-        fc.subarray(["corp:a", "corp:b"]),
-        (rules, name, kind, groups) => {
-          const asked = question({ name, kind, who: { groups } });
-          const alone = rules.map((one) => {
-            const rest = one.effect === "deny" ? [rule("z")] : [];
-            return decide(load([{ id: "r", ...one }, ...rest]), asked).effect === one.effect;
-          });
-          const denied = rules.some((one, index) => one.effect === "deny" && alone[index] === true);
-          const allowed = rules.some((one, index) => one.effect === "allow" && alone[index] === true);
-          const whole = decide(load(rules.map((one, index) => ({ id: `r${index}`, ...one }))), asked);
-          expect(whole.effect).toBe(allowed && !denied ? "allow" : "deny");
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  it("looks only at rules that can concern the item", () => {
+  it("looks only at rules that can concern the item and the principal", () => {
     let looked = 0;
-    const groups = new Proxy(["corp:none"], {
-      get: (target, key, receiver): unknown => {
-        if (key === "some") looked += 1;
-        return Reflect.get(target, key, receiver) as unknown;
-      },
-    });
-    const elsewhere = Array.from({ length: 500 }, (_, index) => [
-      deny(`t${index}`, { what: { upstream: "tickets", tool: `export_${index}` } }),
-      deny(`p${index}`, { what: { upstream: "crm", tool: `p${index}_*` } }),
-      deny(`g${index}`, { who: { groups: [`corp:g${index}`] }, what: { upstream: "crm", tool: "export_*" } }),
-    ]);
-    const policy = load([rule("a"), ...elsewhere.flat()]);
-    expect(decide(policy, question({ who: { groups } })).effect).toBe("allow");
+    /** A list that notes when a rule asks whether it holds something. */
+    const watched = (list: string[]): string[] =>
+      new Proxy(list, {
+        get: (target, key, receiver): unknown => {
+          if (key === "some") looked += 1;
+          return Reflect.get(target, key, receiver) as unknown;
+        },
+      });
+    const held = { groups: ["corp:held"] };
+    const elsewhere = (write: typeof deny): Record<string, unknown>[] =>
+      Array.from({ length: 300 }, (_, index) => [
+        write(`upstream${index}`, { who: held, what: { upstream: "tickets", tool: `export_${index}` } }),
+        write(`kind${index}`, { who: held, what: { upstream: "crm", prompt: "export_*" } }),
+        write(`name${index}`, { who: held, what: { upstream: "crm", tool: `export_${index}` } }),
+        write(`prefix${index}`, { who: held, what: { upstream: "crm", tool: `p${index}_*` } }),
+        write(`label${index}`, { who: held, what: { labels: [`l${index}`] } }),
+        write(`group${index}`, { who: { groups: [`corp:g${index}`] } }),
+        write(`subject${index}`, { who: { ...held, subject: `s${index}` } }),
+        write(`client${index}`, { who: { ...held, client: `c${index}` } }),
+        write(`tenant${index}`, { who: { scopes: "held", tenant: `t${index}` } }),
+      ]).flat();
+    const constrains = (id: string, more?: Record<string, unknown>): Record<string, unknown> =>
+      constrain(`c-${id}`, more);
+    const policy = load([rule("a"), ...elsewhere(deny), ...elsewhere(constrains)]);
+    const asked = question({ who: { groups: watched(["corp:held"]), scopes: watched(["held"]) } });
+    expect(decide(policy, asked).effect).toBe("allow");
+    expect(obligationsOf(policy, asked).rules).toEqual([]);
     expect(looked).toBe(0);
+    const met = question({ name: "export_7", who: { groups: watched(["corp:held"]) } });
+    expect([decide(policy, met).effect, obligationsOf(policy, met).rules]).toEqual(["deny", ["c-name7"]]);
+    expect(looked).toBe(2);
   });
 });

@@ -6,10 +6,10 @@ import { limits } from "../../src/model/limits.ts";
 import { viewOf } from "../../src/policy/argument-view.ts";
 import {
   ClientFacts,
-  ItemFacts,
   PrincipalFacts,
   RequestFacts,
   ServerFacts,
+  SubjectFacts,
   newPatterns,
   ownFunctions,
   runningEnvironment,
@@ -29,6 +29,8 @@ const functions = ownFunctions(meter, patterns, 5);
 const written = writtenEnvironment();
 const running = runningEnvironment(functions);
 
+const annotations = viewOf({ a: true, b: "a" }, { meter, notes: undefined, listItemsMax: 5 });
+
 interface Outcome {
   readonly value: unknown;
   readonly whole: readonly string[];
@@ -47,7 +49,7 @@ function outcomeOf(
     principal: new PrincipalFacts(principal({ groups: ["a", "corp:support"] }), new Map()),
     client: new ClientFacts("desktop"),
     server: new ServerFacts("a"),
-    item: new ItemFacts("crm", "tool", "a"),
+    item: new SubjectFacts({ upstream: "crm", kind: "tool", name: "a" }, ["a", "b"], annotations),
     args: viewOf(args, { meter, notes, listItemsMax: 5 }),
     request: new RequestFacts({ now: 0, transport: "http", era: "modern", revision: "2026-07-28" }),
   };
@@ -73,7 +75,10 @@ function bothOf(
 }
 
 const key = fc.constantFrom("a", "b", "c~/");
-const path = fc.constantFrom("args.a", "args.b", "args.a.b", "args.a.a", "args.c");
+const path = fc.constantFrom(
+  ...["args.a", "args.b", "args.a.b", "args.a.a", "args.c"],
+  ...["item.annotations.a", "item.annotations.b", "item.annotations.c"],
+);
 const operand = fc.oneof(
   { weight: 6, arbitrary: path },
   { weight: 6, arbitrary: fc.constantFrom('"a"', '"corp:support"', '""', "1", "2", "-1", "true") },
@@ -84,7 +89,10 @@ const operand = fc.oneof(
   fc.constantFrom("1.5", "null", "[1, 2]", "principal.groups", "principal.claims"),
   fc.constantFrom("size(args.a)", "args.a.lowerAscii()", "args.a[0]", "string(args.a)"),
 );
-const holder = fc.constantFrom("args.a", "args.b", "principal.groups", "[1, 2]", '["a", "b"]', "args");
+const holder = fc.constantFrom(
+  ...["args.a", "args.b", "principal.groups", "[1, 2]", '["a", "b"]', "args"],
+  ...["item.labels", "item.annotations"],
+);
 
 const { condition } = fc.letrec<{ condition: string; atom: string; looped: string }>((tie) => ({
   atom: fc.oneof(
@@ -186,6 +194,7 @@ describe("a condition that is answered quickly", () => {
     ],
     ["loops over texts", 'has(args.a) && args.a.exists(f, f == "secret")', { a: ["x", "secret"] }],
     ["looks for the principal's group", '"corp:support" in principal.groups', {}],
+    ["looks for a label and an annotation", '"b" in item.labels && has(item.annotations.a) && item.annotations.a', {}],
   ])("%s", (_, text, given) => {
     expect(bothOf(text)?.quick).toBeDefined();
     expect(outcomeOf(bothOf(text)?.quick ?? (() => undefined), { args: given, steps: 100 }).value).toBe(true);
@@ -193,7 +202,7 @@ describe("a condition that is answered quickly", () => {
 
   it.each([
     ["a comparison of two kinds", "has(args.a) && args.a == 1", { a: "1" }],
-    ["a field that is not there", "has(args.a.b)", {}],
+    ["a field that is not there", "!has(args.a) || args.a.b == 1", { a: {} }],
     ["a list whose first entry is no text", 'has(args.a) && "a" in args.a', { a: [1, "a"] }],
     ["a list of objects", "has(args.a) && args.a.exists(e, e == 1)", { a: [{ b: 1 }] }],
     ["a list that is too long", "has(args.a) && args.a.exists(e, e == 7)", { a: [1, 2, 3, 4, 5, 6] }],
