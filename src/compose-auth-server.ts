@@ -79,6 +79,7 @@ function assertionIssuersOf(config: Config, { assertionIssuers }: BuiltInConfig)
   return assertionIssuers.map(({ addresses, ...issuer }) => ({
     ...issuer,
     algorithms: defaults.algorithms,
+    groupsMax: config.limits.groupsPerPersonMax,
     fetch: issuerFetch(config, addresses),
   }));
 }

@@ -49,7 +49,7 @@ export function openConnect(parts: ConnectParts): Connect | undefined {
     says: saysOf(parts.gateway),
     records: store,
     sealer: openSealer("connect", config),
-    formKey: keyFrom("connect forms", config.keys.session).key,
+    formKeys: [config.keys.session, ...config.keys.sessionPrevious].map((key) => keyFrom("connect forms", key).key),
     now: Date.now,
     random: randomBytes,
     log: (event, facts) => {

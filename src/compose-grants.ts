@@ -37,6 +37,7 @@ export function grantsOptions({ config, store, log, witness = noWitness }: Grant
   );
   return {
     upstreams: Object.fromEntries(upstreams),
+    issuersElsewhere: issuersElsewhere(config),
     records: store,
     sealer: openSealer("grants", config),
     clientName,
@@ -50,6 +51,13 @@ export function grantsOptions({ config, store, log, witness = noWitness }: Grant
     },
     witness,
   };
+}
+
+function issuersElsewhere({ upstreams }: Config): Readonly<Record<string, string>> {
+  const named = Object.entries(upstreams).flatMap(([name, { credential }]) =>
+    credential.type !== "user" && "issuer" in credential ? [[name, credential.issuer] as const] : [],
+  );
+  return Object.fromEntries(named);
 }
 
 function grantOptions({ url, addresses, tls }: UpstreamConfig, credential: UserGrantConfig): GrantUpstreamOptions {

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
 import { startGateway } from "../../src/compose.ts";
@@ -43,6 +43,8 @@ export interface Quickstart {
   /** Who can sign in, by username. */
   readonly passwords: Readonly<Record<"alice" | "bob", string>>;
   readonly evidencePath: string;
+  /** The configuration of this run, whose secrets `quickstartSecrets` are. */
+  readonly configPath: string;
   /** The gateway's own log, a JSON object a line. */
   readonly logLines: readonly string[];
   stop(): Promise<void>;
@@ -51,7 +53,7 @@ export interface Quickstart {
 const file = fileURLToPath(new URL("sallyport.yaml", import.meta.url));
 
 /** For a demonstration on this machine only; a real installation makes its own. */
-const secrets: Readonly<Record<string, string>> = {
+export const quickstartSecrets: Readonly<Record<string, string>> = {
   QUICKSTART_ALICE_PASSWORD: "alice-demo-password",
   QUICKSTART_BOB_PASSWORD: "bob-demo-password",
   QUICKSTART_CRM_KEY: "crm-demo-key",
@@ -68,7 +70,8 @@ export async function startQuickstart(options: StartOptions = {}): Promise<Quick
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "sallyport-quickstart-"));
   const evidencePath = join(folder, "evidence.jsonl");
   const publicUrl = `http://127.0.0.1:${String(await freePort(ports.gateway))}`;
-  const loaded = load({ publicUrl, operationsPort: ports.operations, tickets, crm, evidencePath });
+  const configPath = join(folder, "sallyport.yaml");
+  const loaded = load({ publicUrl, operationsPort: ports.operations, tickets, crm, evidencePath, configPath });
   const logLines: string[] = [];
   const gateway = await startGateway(loaded, { logTo: { write: (line) => logLines.push(line) } });
   return {
@@ -79,6 +82,7 @@ export async function startQuickstart(options: StartOptions = {}): Promise<Quick
     crm,
     passwords: { alice: secret("QUICKSTART_ALICE_PASSWORD"), bob: secret("QUICKSTART_BOB_PASSWORD") },
     evidencePath,
+    configPath,
     logLines,
     stop: async () => {
       await gateway.drain();
@@ -89,16 +93,17 @@ export async function startQuickstart(options: StartOptions = {}): Promise<Quick
 }
 
 function secret(name: string): string {
-  return secrets[name] ?? "";
+  return quickstartSecrets[name] ?? "";
 }
 
-/** The file as it stands, with the addresses of this run. */
+/** The file as it stands, with the addresses of this run; it stays beside the evidence, for commands that want both. */
 function load(of: {
   publicUrl: string;
   operationsPort: number;
   tickets: Upstream;
   crm: Upstream;
   evidencePath: string;
+  configPath: string;
 }): LoadedConfig {
   const document = parseDocument(readFileSync(file, "utf8"));
   document.set("publicUrl", of.publicUrl);
@@ -108,10 +113,13 @@ function load(of: {
   document.setIn(["upstreams", "tickets", "url"], of.tickets.url);
   document.setIn(["upstreams", "crm", "url"], of.crm.url);
   document.setIn(["audit", "sinks", 0, "file", "path"], of.evidencePath);
+  document.set("policies", join(dirname(file), "policies"));
+  const text = document.toString();
+  writeFileSync(of.configPath, text);
   const loaded = loadConfig({
-    text: document.toString(),
-    path: file,
-    env: (name) => secrets[name],
+    text,
+    path: of.configPath,
+    env: (name) => quickstartSecrets[name],
     readFile: (path) => readFileSync(path, "utf8"),
   });
   if (loaded.ok) return loaded;

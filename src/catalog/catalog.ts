@@ -1,16 +1,23 @@
 import type { Refusal } from "../model/refusal.ts";
 import { linkedEntry } from "./linked-entry.ts";
+import type { Principal } from "../model/principal.ts";
 import type { PersonalCatalogs, Reader } from "./personal.ts";
+import { presentationFor, type Presentation } from "./presentation.ts";
 import type { ServerShape } from "./shape.ts";
 import type { Snapshot, Snapshots } from "./snapshots.ts";
-import { buildTable, type Entry, type ServerTable, type TableParts } from "./table.ts";
+import { buildTable, type Entry, type ServerTable, type TableFor, type TableParts } from "./table.ts";
 
 export interface Catalog {
   /**
-   * The server's table now, as it is for this reader; without one, what is read on the gateway's own account.
-   * Synchronous when every upstream's lists are known.
+   * The server's table now, as it is for this reader; without one, what is read on the gateway's own account. Without
+   * a presentation it has the names that the server has for everybody. Synchronous when every upstream's lists are
+   * known.
    */
-  table(server: string, reader?: Reader): ServerTable | Promise<ServerTable>;
+  table(server: string, reader?: Reader, presentation?: Presentation): ServerTable | Promise<ServerTable>;
+  /** The presentation under which the principal sees the server; undefined where none applies. */
+  presentationFor(server: string, principal: Principal): Presentation | undefined;
+  /** All of the server's, in the order in which they are tried. */
+  presentationsOf(server: string): readonly Presentation[];
   /** Whether a table of the server differs by reader. */
   isPersonal(server: string): boolean;
   /** The upstreams of the server that are read on the gateway's own account. */
@@ -18,8 +25,13 @@ export interface Catalog {
   readonly personal: Pick<PersonalCatalogs, "follow" | "forget">;
   /** The upstreams that the server is made of, in the order of the configuration. */
   upstreamsOf(server: string): readonly string[];
-  /** The entry that a resource of the upstream would have in the server; undefined when the server leaves it out. */
-  linked(server: string, upstream: string, uri: string): Entry | undefined;
+  /** The entry that a resource of the upstream would have in the table; undefined when that leaves it out. */
+  linked(table: Pick<ServerTable, "server" | "presentation">, upstream: string, uri: string): Entry | undefined;
+  /**
+   * Milliseconds: the age of the oldest list in the server's table, where that is more than `catalogAgeMsMax`, as its
+   * upstream does not answer or is being asked; else 0.
+   */
+  staleMs(server: string, reader?: Reader): number;
   /** Reads an upstream's lists anew when they are older than `catalogAgeMsMax`. */
   look(upstream: string): void;
   /** Reads an upstream's lists anew, as they are said to have changed. */
@@ -58,6 +70,8 @@ export function createCatalog(options: {
   personal: PersonalCatalogs;
   /** Upstreams whose lists are read for each person. */
   isPersonal: (upstream: string) => boolean;
+  /** `catalogAgeMsMax`. */
+  ageMsMax: number;
 }): Catalog {
   const { personal, snapshots, isPersonal } = options;
   const shapes = new Map(options.servers.map((server) => [server.name, server]));
@@ -70,20 +84,31 @@ export function createCatalog(options: {
     if (server === undefined) throw new Error(`no server is configured as ${name}`);
     return server;
   };
-  const table = (name: string, reader?: Reader): ServerTable | Promise<ServerTable> => {
-    const server = shapeOf(name);
+  const table = (name: string, reader?: Reader, presentation?: Presentation): ServerTable | Promise<ServerTable> => {
     const own = reader === undefined || !personalServers.has(name) ? undefined : personal.of(reader);
     const from = (upstream: string): Snapshots | undefined => (isPersonal(upstream) ? own?.snapshots : snapshots);
-    return tableOf({ server, from, isPersonal, built: own?.tables ?? built, forSomebody: own !== undefined });
+    const wanted = { server: shapeOf(name), presentation, forSomebody: own !== undefined };
+    return tableOf({ ...wanted, from, isPersonal, built: own?.tables ?? built });
   };
   return {
     table,
+    presentationFor: (name, principal) => presentationFor(shapeOf(name).presentations, principal),
+    presentationsOf: (name) => shapeOf(name).presentations,
     isPersonal: (name) => personalServers.has(name),
     sharedUpstreamsOf: (name) => upstreamsOf(shapeOf(name)).filter((upstream) => !isPersonal(upstream)),
+    staleMs: (name, reader) => {
+      const own = reader === undefined ? undefined : personal.of(reader);
+      const ages = upstreamsOf(shapeOf(name)).map(
+        (upstream) => (isPersonal(upstream) ? own?.snapshots : snapshots)?.ageMs(upstream) ?? 0,
+      );
+      const oldest = Math.max(0, ...ages);
+      return oldest > options.ageMsMax ? oldest : 0;
+    },
     personal,
     upstreamsOf: (name) => upstreamsOf(shapeOf(name)),
-    linked: (name, upstream, uri) => {
-      const part = shapeOf(name).upstreams.find((candidate) => candidate.upstream === upstream);
+    linked: ({ server, presentation }, upstream, uri) => {
+      const { upstreams } = presentation ?? shapeOf(server);
+      const part = upstreams.find((candidate) => candidate.upstream === upstream);
       return part === undefined ? undefined : linkedEntry(part, uri);
     },
     look: (upstream) => {
@@ -103,13 +128,11 @@ function upstreamsOf({ upstreams }: ServerShape): readonly string[] {
 }
 
 /** Where a table comes from, and where those that were built before are. */
-interface TableSource {
-  readonly server: ServerShape;
+interface TableSource extends TableFor {
   /** Undefined for an upstream that nobody is there to read for. */
   readonly from: (upstream: string) => Snapshots | undefined;
   readonly isPersonal: (upstream: string) => boolean;
   readonly built: Map<string, ServerTable>;
-  readonly forSomebody: boolean;
 }
 
 function tableOf(source: TableSource): ServerTable | Promise<ServerTable> {
@@ -128,11 +151,14 @@ function tableOf(source: TableSource): ServerTable | Promise<ServerTable> {
   return gather(source).then((parts) => remembered(source, parts));
 }
 
-function remembered({ server, built, forSomebody }: TableSource, parts: TableParts): ServerTable {
-  const known = built.get(server.name);
+function remembered(source: TableSource, parts: TableParts): ServerTable {
+  const { server, presentation, built } = source;
+  // Neither name has a space.
+  const key = presentation === undefined ? server.name : `${server.name} ${presentation.id}`;
+  const known = built.get(key);
   if (known !== undefined && sameParts(known, parts)) return known;
-  const fresh = buildTable(server, parts, forSomebody);
-  built.set(server.name, fresh);
+  const fresh = buildTable(source, parts);
+  built.set(key, fresh);
   return fresh;
 }
 

@@ -1,5 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
+import type { NameRules } from "../model/shown-name.ts";
 import { digestOf } from "../protocol/json/canonical.ts";
+import { fitName } from "./names.ts";
 import type { Entry } from "./table.ts";
 
 /**
@@ -7,8 +9,9 @@ import type { Entry } from "./table.ts";
  * to the page. It takes no arguments, has no prefix and no other name, and goes before whatever else has its name, so
  * that no upstream takes the way to another from anybody by listing it.
  */
-export function connectEntry(upstream: string): Entry {
-  const name = `connect_${upstream}`;
+export function connectEntry(upstream: string, names: NameRules): Entry {
+  const own = `connect_${upstream}`;
+  const name = fitName(own, { upstream, kind: "tool", name: own }, names);
   const inputSchema: JsonObject = { type: "object", properties: {}, additionalProperties: false };
   const definition: JsonObject = {
     name,
@@ -23,10 +26,12 @@ export function connectEntry(upstream: string): Entry {
     shown: definition,
     connects: true,
     withheld: undefined,
+    simplifies: false,
     shownInput: { digest: digestOf(inputSchema), schema: inputSchema },
     ownInput: inputSchema,
     output: undefined,
     paramHeaders: undefined,
     matches: undefined,
+    shaped: undefined,
   };
 }

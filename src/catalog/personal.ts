@@ -15,7 +15,7 @@ export interface Reader {
 /** What upstreams list to one reader. */
 export interface OwnLists {
   readonly snapshots: Snapshots;
-  /** Tables that were built of them, by server. */
+  /** Tables that were built of them, by server and presentation. */
   readonly tables: Map<string, ServerTable>;
 }
 

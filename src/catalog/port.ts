@@ -17,6 +17,8 @@ export interface UpstreamSelf {
   readonly era: Era;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
+  /** The same as the upstream sent them, cut to `instructionsCharsMax`: what is approved, and never shown. */
+  readonly ownInstructions?: string | undefined;
 }
 
 /** Where definitions come from: the upstreams, asked on the gateway's own account. */

@@ -1,6 +1,9 @@
 import type { ItemKind } from "../model/item.ts";
 import { isJsonObject, readOwn, type JsonObject } from "../model/json.ts";
+import type { NameRules } from "../model/shown-name.ts";
 import type { CatalogItem } from "./fetch-upstream.ts";
+import { fitName } from "./names.ts";
+import type { Presentation } from "./presentation.ts";
 
 /** What a virtual server takes from one upstream, and under which names. */
 export interface UpstreamPart {
@@ -11,22 +14,55 @@ export interface UpstreamPart {
   readonly uriPrefix: string;
   /** True when the server takes this item at all. Decided by the upstream's own name. */
   readonly takes: (kind: ItemKind, name: string) => boolean;
-  readonly renames: Readonly<Record<ItemKind, ReadonlyMap<string, string>>>;
-  readonly descriptions: Readonly<Record<ItemKind, ReadonlyMap<string, string>>>;
+  readonly renames: TextsByKind;
+  readonly titles: TextsByKind;
+  readonly descriptions: TextsByKind;
+  /** Which names tools and prompts may have. */
+  readonly names: NameRules;
+  /** Input schemas are shown without composition at their top. */
+  readonly simplifies: boolean;
+  /** What the operator says of the upstream's items, at whatever server. */
+  readonly notes: (kind: ItemKind, name: string) => ShownNotes;
+}
+
+/** By kind and original name. */
+export type TextsByKind = Readonly<Record<ItemKind, ReadonlyMap<string, string>>>;
+
+/** Of what the operator says of an item, that which clients are shown. */
+export interface ShownNotes {
+  readonly title: string | undefined;
+  /** Tool annotations under the names that the specification gives them. */
+  readonly annotations: JsonObject | undefined;
 }
 
 export interface ServerShape {
   readonly name: string;
   readonly upstreams: readonly UpstreamPart[];
+  /** In the order in which they are tried. */
+  readonly presentations: readonly Presentation[];
 }
 
 /** The name and definition an item has in a server, or undefined when the server leaves it out. */
 export function shape(part: UpstreamPart, item: CatalogItem): { name: string; shown: JsonObject } | undefined {
   if (!part.takes(item.kind, item.name)) return undefined;
-  const name = exposedName(part, item.kind, item.name);
-  const description = part.descriptions[item.kind].get(item.name);
-  const shown = { ...item.shown, ...typedInput(item), [nameKeyOf(item.kind)]: name };
-  return { name, shown: description === undefined ? shown : { ...shown, description } };
+  const name = exposedName(part, item);
+  const shown = { ...item.shown, ...typedInput(item), ...annotated(part, item), [nameKeyOf(item.kind)]: name };
+  return { name, shown: { ...shown, ...retold(part, item) } };
+}
+
+/** The operator's word stands over the upstream's, hint by hint. */
+function annotated(part: UpstreamPart, item: CatalogItem): JsonObject {
+  const { annotations } = part.notes(item.kind, item.name);
+  if (annotations === undefined) return {};
+  const own = readOwn(item.shown, "annotations");
+  return { annotations: { ...(isJsonObject(own) ? own : {}), ...annotations } };
+}
+
+/** The nearest word counts: the server's or presentation's, then the one for every server, then the upstream's. */
+function retold(part: UpstreamPart, { kind, name }: CatalogItem): JsonObject {
+  const title = part.titles[kind].get(name) ?? part.notes(kind, name).title;
+  const description = part.descriptions[kind].get(name);
+  return { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
 }
 
 /**
@@ -39,10 +75,12 @@ function typedInput(item: CatalogItem): JsonObject {
   return { inputSchema: { type: "object", ...input } };
 }
 
-function exposedName(part: UpstreamPart, kind: ItemKind, name: string): string {
-  const renamed = part.renames[kind].get(name);
-  if (renamed !== undefined) return renamed;
-  if (kind === "tool" || kind === "prompt") return part.prefix + name;
+function exposedName(part: UpstreamPart, item: CatalogItem): string {
+  const { kind, name } = item;
+  if (kind === "tool" || kind === "prompt") {
+    const wanted = part.renames[kind].get(name) ?? part.prefix + name;
+    return fitName(wanted, item, part.names);
+  }
   return name.startsWith("ui://") ? name : part.uriPrefix + name;
 }
 

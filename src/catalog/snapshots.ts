@@ -2,14 +2,17 @@ import type { Result } from "../model/result.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { canonicalJson } from "../protocol/json/canonical.ts";
 import type { CatalogItem, UpstreamCatalog } from "./fetch-upstream.ts";
+import { formerOf, type FormerBounds, type FormerDefinitions } from "./former.ts";
 import { newlyNoticed } from "./noticed.ts";
 
 /** What an upstream offers. The object is replaced only when its content changed, so identity tells change. */
 export interface Snapshot extends UpstreamCatalog {
   readonly upstream: string;
+  /** What the readings before it found instead. */
+  readonly former?: FormerDefinitions | undefined;
 }
 
-export interface SnapshotBounds {
+export interface SnapshotBounds extends FormerBounds {
   /** Age in milliseconds up to which a snapshot is served without asking again. */
   readonly catalogAgeMsMax: number;
   /** Age up to which it is served while a new reading is under way or fails. */
@@ -33,6 +36,8 @@ export interface Reading {
   readonly noticed: readonly CatalogItem[];
   /** What the upstream offers is not what the reading before found. */
   readonly changed: boolean;
+  /** What was read; undefined for lists that were not had. */
+  readonly snapshot: Snapshot | undefined;
 }
 
 export interface Snapshots {
@@ -46,6 +51,8 @@ export interface Snapshots {
    * call; at once in the pause after a failed one.
    */
   refresh(upstream: string): Promise<void>;
+  /** Milliseconds since the lists were last read as they are; undefined for those that never were. */
+  ageMs(upstream: string): number | undefined;
 }
 
 interface Slot {
@@ -111,7 +118,11 @@ export function createSnapshots(options: {
       refuse("UPSTREAM_TIMED_OUT", { upstream, during: "list" }).refusal
     );
   };
-  return { current, wait, refresh };
+  const ageMs = (upstream: string): number | undefined => {
+    const { snapshot, fetchedAt } = slotOf(upstream);
+    return snapshot === undefined ? undefined : options.now() - fetchedAt;
+  };
+  return { current, wait, refresh, ageMs };
 }
 
 function emptySlot(): Slot {
@@ -136,7 +147,7 @@ async function readInto(upstream: string, slot: Slot, options: Parameters<typeof
     const read = { ...answer.value, upstream };
     noticed = newlyNoticed(slot.snapshot?.items ?? [], read.items);
     changed = slot.snapshot === undefined || !sameContent(slot.snapshot, read);
-    if (changed) slot.snapshot = read;
+    if (changed) slot.snapshot = { ...read, former: formerBefore(slot, read, options) };
     slot.fetchedAt = options.now();
     slot.failure = undefined;
   } else {
@@ -144,7 +155,22 @@ async function readInto(upstream: string, slot: Slot, options: Parameters<typeof
     if (answer.refusal.code === "UPSTREAM_CONNECTION_REQUIRED") slot.snapshot = undefined;
     slot.failure = { refusal: answer.refusal, at: options.now() };
   }
-  options.onReading?.({ upstream, refusal: answer.ok ? undefined : answer.refusal, noticed, changed });
+  options.onReading?.({
+    upstream,
+    refusal: answer.ok ? undefined : answer.refusal,
+    noticed,
+    changed,
+    snapshot: answer.ok ? slot.snapshot : undefined,
+  });
+}
+
+function formerBefore(
+  { snapshot, fetchedAt }: Slot,
+  read: Snapshot,
+  { now, bounds }: Parameters<typeof createSnapshots>[0],
+): FormerDefinitions | undefined {
+  if (snapshot === undefined) return undefined;
+  return formerOf(snapshot, read.items, { seenAt: fetchedAt, now: now(), bounds });
 }
 
 function sameContent(one: Snapshot, other: Snapshot): boolean {
@@ -153,6 +179,7 @@ function sameContent(one: Snapshot, other: Snapshot): boolean {
     one.items.every((item, at) => item.digest === other.items[at]?.digest && item.kind === other.items[at].kind) &&
     one.self.era === other.self.era &&
     one.self.instructions === other.self.instructions &&
+    one.self.ownInstructions === other.self.ownInstructions &&
     canonicalJson(one.self.capabilities) === canonicalJson(other.self.capabilities)
   );
 }

@@ -8,7 +8,10 @@ import { withoutKeys } from "../protocol/hop-meta.ts";
 import { makesTasks, taskSupportOf } from "../protocol/tasks.ts";
 import { connectEntry } from "./connect-entry.ts";
 import type { CatalogItem } from "./fetch-upstream.ts";
+import type { Presentation } from "./presentation.ts";
+import type { Shaped } from "./shaped-entry.ts";
 import { shape, type ServerShape, type UpstreamPart } from "./shape.ts";
+import { simplifySchema } from "./simplify.ts";
 import type { Snapshot } from "./snapshots.ts";
 import { compileUriTemplate, type UriMatcher } from "./uri-template.ts";
 
@@ -20,29 +23,40 @@ export interface Entry {
   readonly shown: JsonObject;
   /** Why an entitled principal cannot use it now; such an entry is never listed. */
   readonly withheld: Refusal | undefined;
-  /** The input schema that is shown, by which arguments are judged, and the upstream's own one. Tools only. */
+  /**
+   * The input schema by which arguments are judged: the one that is shown, as it is before it is simplified. And the
+   * upstream's own one. Tools only.
+   */
   readonly shownInput: KeyedSchema | undefined;
   readonly ownInput: Json | undefined;
+  /** Its input schema is shown without composition at the top. */
+  readonly simplifies: boolean;
   readonly output: KeyedSchema | undefined;
   /** How `Mcp-Param-*` headers follow from the arguments (2026-07-28, transport). Tools only. */
   readonly paramHeaders: ParamHeaderPlan | undefined;
   readonly matches: UriMatcher | undefined;
+  /** How policy changes it for the principal of a view; undefined: not at all. */
+  readonly shaped: Shaped | undefined;
   /** The gateway's own tool, which leads whoever calls it to the page that connects the upstream. */
   readonly connects: boolean;
 }
+
+export type EntriesByName = Readonly<Record<ItemKind, ReadonlyMap<string, readonly Entry[]>>>;
 
 export interface KeyedSchema {
   readonly digest: string;
   readonly schema: Json;
 }
 
-/** Everything a virtual server has, before anybody's rights. */
+/** Everything a virtual server has, before anybody's rights, under the names of one presentation. */
 export interface ServerTable {
   readonly server: string;
+  /** Undefined: as it is shown to whom no presentation applies. */
+  readonly presentation: Presentation | undefined;
   readonly snapshots: readonly Snapshot[];
   /** In the order of the configuration and, within an upstream, in the upstream's own. */
   readonly entries: readonly Entry[];
-  readonly byName: Readonly<Record<ItemKind, ReadonlyMap<string, readonly Entry[]>>>;
+  readonly byName: EntriesByName;
   readonly templates: readonly Entry[];
   /** Upstreams whose lists cannot be had now. */
   readonly missing: readonly { readonly upstream: string; readonly refusal: Refusal }[];
@@ -53,12 +67,19 @@ export interface ServerTable {
 /** What a table is built of. */
 export type TableParts = Pick<ServerTable, "snapshots" | "missing" | "unconnected">;
 
-/** `forSomebody`: the table of one reader, who finds a way to connect what is not connected. */
-export function buildTable(server: ServerShape, parts: TableParts, forSomebody: boolean): ServerTable {
+/** Which table of a server is wanted. */
+export interface TableFor {
+  readonly server: ServerShape;
+  readonly presentation: Presentation | undefined;
+  /** The table of one reader, who finds a way to connect what is not connected. */
+  readonly forSomebody: boolean;
+}
+
+export function buildTable({ server, presentation, forSomebody }: TableFor, parts: TableParts): ServerTable {
   const { snapshots, unconnected } = parts;
   const entries: Entry[] = [];
-  for (const part of server.upstreams) {
-    if (forSomebody && unconnected.includes(part.upstream)) entries.push(connectEntry(part.upstream));
+  for (const part of (presentation ?? server).upstreams) {
+    if (forSomebody && unconnected.includes(part.upstream)) entries.push(connectEntry(part.upstream, part.names));
     const snapshot = snapshots.find((candidate) => candidate.upstream === part.upstream);
     for (const item of snapshot?.items ?? []) {
       const exposed = shape(part, item);
@@ -69,10 +90,10 @@ export function buildTable(server: ServerShape, parts: TableParts, forSomebody: 
   }
   return {
     server: server.name,
+    presentation,
     ...parts,
     entries,
-    byName: index(entries),
-    templates: entries.filter((entry) => entry.item.kind === "template"),
+    ...lookups(entries),
   };
 }
 
@@ -94,15 +115,25 @@ function withoutTaskSupport(shown: JsonObject): JsonObject {
 export function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
   const tool = item.kind === "tool" ? toolParts(item, exposed.shown) : noTool;
   const matches = item.kind === "template" ? compileUriTemplate(exposed.name) : undefined;
-  return {
+  const entry = {
     item,
     exposed: exposed.name,
     shown: exposed.shown,
     ...tool,
-    withheld: item.withheld ?? nameFault(part, item, exposed.name) ?? tool.withheld ?? templateFault(item, matches),
+    simplifies: item.kind === "tool" && part.simplifies,
+    withheld: item.withheld ?? tool.withheld ?? templateFault(item, matches),
     matches,
+    shaped: undefined,
     connects: false,
   };
+  return entry.simplifies ? simplified(entry) : entry;
+}
+
+/** What stands in place of a schema that is none is withheld, and shown to nobody. */
+function simplified(entry: Entry): Entry {
+  const schema = entry.shownInput?.schema;
+  if (!isJsonObject(schema)) return entry;
+  return { ...entry, shown: { ...entry.shown, inputSchema: simplifySchema(schema) } };
 }
 
 type ToolParts = Pick<Entry, "shownInput" | "ownInput" | "output" | "paramHeaders" | "withheld">;
@@ -120,24 +151,26 @@ function toolParts(item: CatalogItem, shown: JsonObject): ToolParts {
   const input = readOwn(item.definition, "inputSchema");
   const plan = paramHeaderPlan(isJsonObject(input) ? input : {});
   return {
-    shownInput: keyed(readOwn(shown, "inputSchema")),
+    shownInput: keyedIfAny(readOwn(shown, "inputSchema")),
     ownInput: input,
-    output: keyed(readOwn(item.definition, "outputSchema")),
+    output: keyedIfAny(readOwn(item.definition, "outputSchema")),
     paramHeaders: plan.ok ? plan.value : undefined,
     withheld: plan.ok ? undefined : plan.refusal,
   };
 }
 
-function keyed(schema: Json | undefined): KeyedSchema | undefined {
-  return schema === undefined ? undefined : { digest: digestOf(schema), schema };
+/** The entry with another input schema, by which arguments are judged from then on, and which is shown. */
+export function withInput(entry: Entry, schema: JsonObject): Entry {
+  const other = { ...entry, shown: { ...entry.shown, inputSchema: schema }, shownInput: keyed(schema) };
+  return other.simplifies ? simplified(other) : other;
 }
 
-const nameAlphabet = /^[A-Za-z0-9_.-]{1,128}$/;
+export function keyed(schema: Json): KeyedSchema {
+  return { digest: digestOf(schema), schema };
+}
 
-/** Tool and prompt names keep to the alphabet that clients and model providers accept (SEP-986). */
-function nameFault(part: UpstreamPart, item: Item, name: string): Refusal | undefined {
-  if (item.kind === "resource" || item.kind === "template" || nameAlphabet.test(name)) return undefined;
-  return refuse("CATALOG_ITEM_UNSAFE", { upstream: part.upstream, kind: item.kind, fault: "name alphabet" }).refusal;
+function keyedIfAny(schema: Json | undefined): KeyedSchema | undefined {
+  return schema === undefined ? undefined : keyed(schema);
 }
 
 function templateFault(item: Item, matches: UriMatcher | undefined): Refusal | undefined {
@@ -166,7 +199,12 @@ function nameKey(entry: Entry): string {
   return `${entry.item.kind} ${entry.exposed}`;
 }
 
-function index(entries: readonly Entry[]): ServerTable["byName"] {
+/** How entries are found: by kind and exposed name, and by what a template covers. */
+export function lookups(entries: readonly Entry[]): Pick<ServerTable, "byName" | "templates"> {
+  return { byName: index(entries), templates: entries.filter(({ item }) => item.kind === "template") };
+}
+
+function index(entries: readonly Entry[]): EntriesByName {
   const byName = {
     tool: new Map<string, Entry[]>(),
     prompt: new Map<string, Entry[]>(),

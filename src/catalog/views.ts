@@ -1,8 +1,8 @@
 import type { ItemKind } from "../model/item.ts";
 import type { Principal } from "../model/principal.ts";
-import { colliding, type Entry, type ServerTable } from "./table.ts";
+import { colliding, lookups, type EntriesByName, type Entry, type ServerTable } from "./table.ts";
 
-/** The part of a server's table that one principal sees, and its lists already written as JSON. */
+/** The part of a server's table that one principal sees, as this principal sees it, and its lists already written as JSON. */
 export interface View {
   readonly table: ServerTable;
   readonly visible: ReadonlySet<Entry>;
@@ -10,6 +10,12 @@ export interface View {
   readonly collided: ReadonlySet<Entry>;
   /** The visible by kind, in the order of the table. */
   readonly visibleBy: Readonly<Record<ItemKind, readonly Entry[]>>;
+  /**
+   * Everything that the server has, by the names that this principal knows it under: what is visible, and beside it what
+   * is hidden, collided or withheld, of which `visible` has nothing.
+   */
+  readonly byName: EntriesByName;
+  readonly templates: readonly Entry[];
   /** Written text by whatever key the caller chooses, made once per view. */
   listText(key: string, write: () => string): WrittenText;
 }
@@ -26,6 +32,11 @@ export interface ViewRequest {
   /** Digest of the policy in force: a view made under another one is not served. */
   readonly policy: string;
   readonly visible: (entry: Entry) => boolean;
+  /**
+   * An entry as it is for this principal under the policy: with another shape, withheld, or not there at all
+   * (undefined). The same entry where nothing is different. Asked of visible entries alone.
+   */
+  readonly present?: ((entry: Entry) => Entry | undefined) | undefined;
 }
 
 export interface Views {
@@ -68,19 +79,11 @@ export function createViews(options: { viewsMax: number; viewAgeMsMax: number; n
 }
 
 function makeView(request: ViewRequest): View {
-  const entitled = request.table.entries.filter((entry) => entry.withheld === undefined && request.visible(entry));
+  const { table } = request;
+  const { entitled, changed } = presented(request);
   // The gateway's own keep their names.
   const collided = new Set(colliding(entitled).filter(({ connects }) => !connects));
   const visible = new Set(entitled.filter((entry) => !collided.has(entry)));
-  const texts = new Map<string, WrittenText>();
-  const listText = (key: string, write: () => string): WrittenText => {
-    const known = texts.get(key);
-    if (known !== undefined) return known;
-    const text = write();
-    const written = { text, bytes: Buffer.from(text, "utf8") };
-    texts.set(key, written);
-    return written;
-  };
   const ofKind = (kind: ItemKind): Entry[] => [...visible].filter((entry) => entry.item.kind === kind);
   const visibleBy = {
     tool: ofKind("tool"),
@@ -88,7 +91,38 @@ function makeView(request: ViewRequest): View {
     resource: ofKind("resource"),
     template: ofKind("template"),
   };
-  return { table: request.table, visible, collided, visibleBy, listText };
+  const found = changed.size === 0 ? table : lookups(table.entries.map((entry) => changed.get(entry) ?? entry));
+  const { byName, templates } = found;
+  return { table, visible, collided, visibleBy, byName, templates, listText: textsKept() };
+}
+
+/** What the principal is entitled to see, in the order of the table, and the entries that are others for it. */
+function presented({ table, visible, present }: ViewRequest): {
+  readonly entitled: readonly Entry[];
+  readonly changed: ReadonlyMap<Entry, Entry>;
+} {
+  const entitled: Entry[] = [];
+  const changed = new Map<Entry, Entry>();
+  for (const entry of table.entries) {
+    if (entry.withheld !== undefined || !visible(entry)) continue;
+    const own = present === undefined ? entry : present(entry);
+    if (own === undefined) continue;
+    if (own !== entry) changed.set(entry, own);
+    if (own.withheld === undefined) entitled.push(own);
+  }
+  return { entitled, changed };
+}
+
+function textsKept(): View["listText"] {
+  const texts = new Map<string, WrittenText>();
+  return (key, write) => {
+    const known = texts.get(key);
+    if (known !== undefined) return known;
+    const text = write();
+    const written = { text, bytes: Buffer.from(text, "utf8") };
+    texts.set(key, written);
+    return written;
+  };
 }
 
 /**

@@ -30,7 +30,7 @@ export type MeasureCosts = (
   asked: CostsAsked,
 ) => Promise<{ readonly costs: readonly ServerCost[] } | { readonly faults: readonly string[] }>;
 
-export function tokensOf({ tools, instructionTokens }: ServerCost): number {
+function tokensOf({ tools, instructionTokens }: ServerCost): number {
   return tools.reduce((sum, { tokens }) => sum + tokens, instructionTokens);
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import type { PossibleOutcome } from "../policy/appraise.ts";
-import { replay, replayBoth, type Change, type Replayed, type RecordedDecision } from "../policy/replay.ts";
+import { replay, replayBoth, type Replayed, type ReplayedChange, type RecordedDecision } from "../policy/replay.ts";
 import { shown, type ExitCode, type Output } from "./output.ts";
 import { openPolicies, type PolicyBundle } from "./policy-bundle.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
@@ -12,7 +12,7 @@ type Order = OrderTo<"diff">;
 
 /** Decisions that come out alike: the same principal, server, item, and the same outcomes by the same rules. */
 interface Group {
-  readonly change: Change;
+  readonly change: ReplayedChange;
   readonly principal: { readonly issuer: string; readonly subject: string; readonly client: string };
   readonly server: string;
   readonly item: string;
@@ -23,7 +23,7 @@ interface Group {
   last: string;
 }
 
-type Counts = Record<Change | "unread" | "unlisted", number>;
+type Counts = Record<ReplayedChange | "unread" | "unlisted", number>;
 
 /**
  * `sallyport policy diff`: 0 when no recorded decision comes out differently, 1 otherwise, or when evidence or policies
@@ -91,13 +91,13 @@ function add(groups: Map<string, Group>, event: JsonObject, replayed: ReplayedEv
   return 0;
 }
 
-const order: readonly Change[] = ["gain", "lose", "changed", "undecidable", "same"];
+const order: readonly ReplayedChange[] = ["gain", "lose", "changed", "undecidable", "same"];
 
-function rank(change: Change): number {
+function rank(change: ReplayedChange): number {
   return order.indexOf(change);
 }
 
-const titles: Readonly<Record<Change, string>> = {
+const titles: Readonly<Record<ReplayedChange, string>> = {
   gain: "Gained",
   lose: "Lost",
   changed: "Changed",

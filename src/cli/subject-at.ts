@@ -1,6 +1,7 @@
 import { headlessIssuer } from "../auth/verify-headless.ts";
 import type { Config } from "../config/types.ts";
 import type { Subject } from "../model/principal.ts";
+import { spelledName } from "./spelled-name.ts";
 
 /** Whose tokens an issuer's are, as the verifier reads them. */
 export interface KnownIssuer {
@@ -12,7 +13,8 @@ export interface KnownIssuer {
 
 /**
  * The person or service that a command names, by the issuer's alias or identifier; a sentence for the operator where
- * nobody can be meant. A subject that no token ever named is taken as it is: who is out may never have come.
+ * nobody can be meant. A subject that no token ever named is taken as it is, an e-mail address in its one spelling: who
+ * is out may never have come.
  */
 export function subjectAt(
   named: { readonly subject: string; readonly issuer: string; readonly tenant: string | undefined },
@@ -28,7 +30,7 @@ export function subjectAt(
     return `everybody of ${found.alias} is of tenant ${tenant}`;
   if (named.subject === "" || named.subject.length > config.limits.identityCharsMax)
     return `SUBJECT takes 1 to ${config.limits.identityCharsMax} characters`;
-  return { tenant, issuer: found.issuer, subject: named.subject };
+  return { tenant, issuer: found.issuer, subject: spelledName(named.subject, found.issuer, config) };
 }
 
 export function issuersOf({ auth, publicUrl }: Config): readonly KnownIssuer[] {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
 /** The file of cases that belongs to a file of policy: `support.cases.yaml` beside `support.yaml`. */
-export function casesFileOf(policyFile: string): string {
+function casesFileOf(policyFile: string): string {
   return policyFile.replace(/\.(ya?ml)$/iu, ".cases.$1");
 }
 

@@ -20,5 +20,5 @@ export function deadlinesOf(
   const deadlines = treatment?.deadlines(item);
   const configuredMs = deadlines?.callMs ?? treatment?.callTimeoutMs ?? limits.upstreamCallTimeoutMs;
   const timeoutMs = Math.min(configuredMs, obligations?.deadlineMs ?? Infinity);
-  return { timeoutMs, deadlines: deadlines?.callMs === undefined ? deadlines : { ...deadlines, callMs: timeoutMs } };
+  return { timeoutMs, deadlines };
 }

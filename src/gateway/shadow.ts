@@ -1,7 +1,7 @@
 import type { Entry } from "../catalog/table.ts";
 import type { View } from "../catalog/views.ts";
 import type { Decision } from "../model/decision.ts";
-import { changeBetween, type Change } from "../policy/change.ts";
+import { asOutcome, changeBetween, type Change } from "../policy/change.ts";
 import type { Policy } from "../policy/compile.ts";
 import { listing } from "../policy/decide.ts";
 import { obligationsOf, shapingOf } from "../policy/obligations.ts";
@@ -30,7 +30,7 @@ export interface Shadowed {
 export function shadowDecision(x: Exchange, g: Gateway, decided: Decision, again: (policy: Policy) => Decision): void {
   beside(x, g, (candidate) => {
     const would = again(candidate);
-    const change = changeBetween(decided, would);
+    const change = changeBetween(asOutcome(decided), asOutcome(would));
     const rule = would.rule === undefined ? {} : { rule: would.rule };
     return change === "same" ? change : { policy: candidate.digest, change, effect: would.effect, ...rule };
   });

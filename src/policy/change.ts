@@ -1,20 +1,20 @@
 import type { Decision } from "../model/decision.ts";
+import { outcomeKey, type PossibleOutcome } from "./appraise.ts";
 
 /**
- * What becomes of a decision under another policy. `gain`: more is possible, `lose`: less, `changed`: as much, on other
- * terms (other scopes, other obligations). Which rule decides counts for nothing.
+ * What another policy makes of a decision. `changed`: a step-up where there was none, none where there was one, or one
+ * for other scopes. Which rule decides counts for nothing.
  */
 export type Change = "same" | "gain" | "lose" | "changed";
 
-const rank = { deny: 0, "step-up": 1, allow: 2 } as const;
-
-export function changeBetween(before: Decision, after: Decision): Change {
-  const more = rank[after.effect] - rank[before.effect];
-  if (more !== 0) return more > 0 ? "gain" : "lose";
-  if (before.effect !== "step-up" || after.effect !== "step-up") return "same";
-  return sameWords(before.scopes, after.scopes) ? "same" : "changed";
+export function changeBetween(before: PossibleOutcome, after: PossibleOutcome): Change {
+  if (outcomeKey(before) === outcomeKey(after)) return "same";
+  if (before.effect === "deny" && after.effect === "allow") return "gain";
+  return before.effect === "allow" && after.effect === "deny" ? "lose" : "changed";
 }
 
-function sameWords(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((word) => other.includes(word));
+/** A decision that was made is the one outcome it has. */
+export function asOutcome(decision: Decision): PossibleOutcome {
+  const missing = decision.effect === "step-up" ? decision.missing : [];
+  return { effect: decision.effect, rule: decision.rule, missing };
 }

@@ -1,6 +1,7 @@
 import type { Decision } from "../model/decision.ts";
 import { appraise, outcomeKey, possibleOutcomes, serverOutcomes } from "./appraise.ts";
 import type { Knowledge, PossibleOutcome } from "./appraise.ts";
+import { asOutcome, changeBetween, type Change } from "./change.ts";
 import type { Policy } from "./compile.ts";
 import { shapingOf } from "./obligations.ts";
 import { readQuestion } from "./decide-read.ts";
@@ -17,21 +18,18 @@ export interface RecordedDecision {
   readonly decision: Decision;
 }
 
-/**
- * What another policy makes of a decision. `changed`: a step-up where there was none, none where there was one, or one
- * for other scopes. `undecidable`: it depends on what evidence does not hold.
- */
-export type Change = "same" | "gain" | "lose" | "changed" | "undecidable";
+/** What another policy makes of a decision. `undecidable`: it depends on what evidence does not hold. */
+export type ReplayedChange = Change | "undecidable";
 
 export interface Replayed {
-  readonly change: Change;
+  readonly change: ReplayedChange;
   readonly before: readonly PossibleOutcome[];
   readonly after: readonly PossibleOutcome[];
 }
 
 /** What a policy makes of a decision that was recorded, under another policy or the same. */
 export function replay(recorded: RecordedDecision, policy: Policy): Replayed {
-  return compared([asRecorded(recorded.decision)], outcomesUnder(policy, recorded));
+  return compared([asOutcome(recorded.decision)], outcomesUnder(policy, recorded));
 }
 
 /** What the step from one policy to another makes of it, whatever was in force when it was recorded. */
@@ -46,30 +44,20 @@ export interface Reading {
 }
 
 function compared(before: readonly PossibleOutcome[], after: readonly PossibleOutcome[]): Replayed {
-  return { change: changeOf(keysOf(before), keysOf(after)), before, after };
+  return { change: changeOf(before, after), before, after };
 }
 
-function keysOf(outcomes: readonly PossibleOutcome[]): readonly string[] {
-  return [...new Set(outcomes.map(outcomeKey))];
-}
-
-function changeOf([before = "", ...others]: readonly string[], [after = "", ...more]: readonly string[]): Change {
-  if (others.length > 0 || more.length > 0) return "undecidable";
-  if (before === after) return "same";
-  if (before === "deny" && after === "allow") return "gain";
-  return before === "allow" && after === "deny" ? "lose" : "changed";
-}
-
-function asRecorded(decision: Decision): PossibleOutcome {
-  const missing = decision.effect === "step-up" ? decision.missing : [];
-  return { effect: decision.effect, rule: decision.rule, missing };
+function changeOf(before: readonly PossibleOutcome[], after: readonly PossibleOutcome[]): ReplayedChange {
+  const [[one], [other]] = [before, after];
+  const isSure = [before, after].every((outcomes) => new Set(outcomes.map(outcomeKey)).size === 1);
+  return isSure && one !== undefined && other !== undefined ? changeBetween(one, other) : "undecidable";
 }
 
 function outcomesUnder(policy: Policy, recorded: RecordedDecision): readonly PossibleOutcome[] {
   const { question, knowledge, uri, decision } = recorded;
   const { item } = question;
   // What a token is bound to is not recorded, and no policy changes it.
-  if (decision.effect === "deny" && decision.reason === "outside-token") return [asRecorded(decision)];
+  if (decision.effect === "deny" && decision.reason === "outside-token") return [asOutcome(decision)];
   if (item === undefined) return serverOutcomes(policy, question, knowledge);
   const asked = withPresets(policy, { about: { ...question, item }, knowledge });
   const outcomes = possibleOutcomes(appraise(policy, asked.about, asked.knowledge));

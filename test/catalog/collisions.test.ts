@@ -1,43 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { CatalogItem } from "../../src/catalog/fetch-upstream.ts";
-import type { ServerShape, UpstreamPart } from "../../src/catalog/shape.ts";
-import { buildTable, colliding, type Entry, type ServerTable } from "../../src/catalog/table.ts";
+import type { UpstreamPart } from "../../src/catalog/shape.ts";
+import { colliding, type Entry, type ServerTable } from "../../src/catalog/table.ts";
 import { createViews } from "../../src/catalog/views.ts";
 import { anonymousPrincipal } from "../../src/auth/anonymous.ts";
 import type { JsonObject } from "../../src/model/json.ts";
+import { partOf, tableOf, toolOf } from "./parts.ts";
 
 function tool(upstream: string, name: string, inputSchema: JsonObject = { type: "object" }): CatalogItem {
-  const definition: JsonObject = { name, inputSchema };
-  return {
-    upstream,
-    kind: "tool",
-    name,
-    definition,
-    digest: `${upstream} ${name}`,
-    shown: definition,
-    findings: [],
-    withheld: undefined,
-  };
+  return toolOf(upstream, name, { inputSchema });
 }
 
-const part = (upstream: string, prefix = ""): UpstreamPart => ({
-  upstream,
-  prefix,
-  uriPrefix: "",
-  takes: () => true,
-  renames: { tool: new Map(), prompt: new Map(), resource: new Map(), template: new Map() },
-  descriptions: { tool: new Map(), prompt: new Map(), resource: new Map(), template: new Map() },
-});
-
-function table(parts: readonly UpstreamPart[], items: readonly CatalogItem[]): ServerTable {
-  const server: ServerShape = { name: "s", upstreams: parts };
-  const snapshots = parts.map(({ upstream }) => ({
-    upstream,
-    self: { era: "modern" as const, capabilities: {}, instructions: undefined },
-    items: items.filter((item) => item.upstream === upstream),
-  }));
-  return buildTable(server, { snapshots, missing: [], unconnected: [] }, false);
-}
+const part = (upstream: string, prefix = ""): UpstreamPart => partOf(upstream, { prefix });
 
 function visibleTo(of: ServerTable, sees: (entry: Entry) => boolean): { visible: string[]; collided: string[] } {
   const views = createViews({ viewsMax: 10, viewAgeMsMax: 1_000, now: () => 0 });
@@ -48,7 +22,7 @@ function visibleTo(of: ServerTable, sees: (entry: Entry) => boolean): { visible:
 }
 
 describe("two items under one name", () => {
-  const both = table([part("a"), part("b")], [tool("a", "search"), tool("b", "search"), tool("b", "other")]);
+  const both = tableOf([part("a"), part("b")], [tool("a", "search"), tool("b", "search"), tool("b", "other")]);
 
   it("are both withheld from whoever would see both", () => {
     expect(visibleTo(both, () => true)).toEqual({ visible: ["b.other"], collided: ["a.search", "b.search"] });
@@ -64,10 +38,10 @@ describe("two items under one name", () => {
   });
 
   it("no longer collide under a prefix, nor do a{b_c} and a_b{c} under theirs", () => {
-    expect(colliding(table([part("a", "a_"), part("b")], [tool("a", "search"), tool("b", "search")]).entries)).toEqual(
-      [],
-    );
-    const twins = table([part("a", "a_"), part("a-b", "a_b_")], [tool("a", "b_c"), tool("a-b", "c")]);
+    expect(
+      colliding(tableOf([part("a", "a_"), part("b")], [tool("a", "search"), tool("b", "search")]).entries),
+    ).toEqual([]);
+    const twins = tableOf([part("a", "a_"), part("a-b", "a_b_")], [tool("a", "b_c"), tool("a-b", "c")]);
     expect(colliding(twins.entries).map(({ exposed }) => exposed)).toEqual(["a_b_c", "a_b_c"]);
   });
 });
@@ -78,7 +52,7 @@ describe("a tool's input schema", () => {
     ["keeps what else it says", { properties: {} }, { type: "object", properties: {} }],
     ["that says a type is shown as it is", { type: "object", x: 1 }, { type: "object", x: 1 }],
   ])("%s", (_law, schema, shown) => {
-    const [entry] = table([part("a")], [tool("a", "t", schema)]).entries;
+    const [entry] = tableOf([part("a")], [tool("a", "t", schema)]).entries;
     expect(entry?.shown["inputSchema"]).toEqual(shown);
   });
 });

@@ -25,6 +25,8 @@ const bounds = {
   upstreamListTimeoutMs: 1_000,
   catalogWaitMsMax: 1_000,
   catalogRetryMs: 0,
+  catalogDriftCalmMs: 0,
+  catalogFormerDefinitionsMax: 1,
 };
 
 /** What each of several readings of one upstream reports. */

@@ -5,7 +5,6 @@ import { fetchUpstream } from "../../src/catalog/fetch-upstream.ts";
 import { createPersonalCatalogs } from "../../src/catalog/personal.ts";
 import type { Reader } from "../../src/catalog/personal.ts";
 import type { DefinitionSource } from "../../src/catalog/port.ts";
-import type { UpstreamPart } from "../../src/catalog/shape.ts";
 import { createSnapshots } from "../../src/catalog/snapshots.ts";
 import type { ServerTable } from "../../src/catalog/table.ts";
 import { createViews } from "../../src/catalog/views.ts";
@@ -15,6 +14,7 @@ import { refuse } from "../../src/model/refusal.ts";
 import { ok } from "../../src/model/result.ts";
 import { cleanDefinition } from "../../src/sanitize/clean-definition.ts";
 import { principal } from "../policy/given.ts";
+import { partOf } from "./parts.ts";
 
 let now = 0;
 let reads: string[] = [];
@@ -45,16 +45,6 @@ function reader(subject: string, tools: () => readonly string[] | undefined, cli
   return { key, principalKey: key, source: seenBy(subject, tools) };
 }
 
-const nobody = { tools: new Map(), prompts: new Map(), resource: new Map(), template: new Map() };
-const part = (upstream: string): UpstreamPart => ({
-  upstream,
-  prefix: "",
-  uriPrefix: "",
-  takes: () => true,
-  renames: { tool: nobody.tools, prompt: nobody.prompts, resource: nobody.resource, template: nobody.template },
-  descriptions: { tool: nobody.tools, prompt: nobody.prompts, resource: nobody.resource, template: nobody.template },
-});
-
 /** A server of one upstream that is the same for everybody, and one that is read for each. */
 function catalog(of: { readonly shared?: readonly string[]; readonly personalCatalogsMax?: number } = {}): Catalog {
   const bounds = { ...limits, ...(of.personalCatalogsMax === undefined ? {} : of) } as typeof limits;
@@ -63,7 +53,7 @@ function catalog(of: { readonly shared?: readonly string[]; readonly personalCat
   const read = (source: () => DefinitionSource) => (upstream: string, signal: AbortSignal) =>
     fetchUpstream(upstream, { source: source(), clean: cleanDefinition, bounds: limits }, signal);
   return createCatalog({
-    servers: [{ name: "s", upstreams: [part("common"), part("own")] }],
+    servers: [{ name: "s", upstreams: [partOf("common"), partOf("own")], presentations: [] }],
     snapshots: createSnapshots({ ...common, read: read(() => gateway) }),
     changes: { onChange: () => undefined },
     personal: createPersonalCatalogs({
@@ -71,6 +61,7 @@ function catalog(of: { readonly shared?: readonly string[]; readonly personalCat
       open: (source, onReading) => createSnapshots({ ...common, read: read(source), onReading }),
     }),
     isPersonal: (upstream) => upstream === "own",
+    ageMsMax: bounds.catalogAgeMsMax,
   });
 }
 

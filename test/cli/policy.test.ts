@@ -209,7 +209,7 @@ describe("sallyport policy test", () => {
     ["nothing is covered, and should be", {}, " --require-coverage", 1, ["0 of 0 cases hold"]],
     ["unreadable", { "policies/support.cases.yaml": "a: [" }, "", 1, [""]],
     ["no cases", { "policies/support.cases.yaml": "- {}" }, "", 1, [""]],
-  ])("%s", async (_law, more, option, expected, lines) => {
+  ])("%s", async (...[, more, option, expected, lines]) => {
     const at = folder(more);
     const { code, out } = await run(`test -c ${at}/sallyport.yaml${option}`);
     expect([code, out.replaceAll(at, "AT").split("\n")]).toEqual([expected, lines]);
@@ -321,7 +321,7 @@ describe("sallyport policy diff", () => {
       decision: { effect: "allow", rule: "", read: [] },
       item: undefined,
       exposedName: undefined,
-    } as Partial<AuditEvent>,
+    } as unknown as Partial<AuditEvent>,
     {
       type: "denied",
       item: { upstream: "crm", kind: "tool", name: "drop", digest: "" },

@@ -215,7 +215,9 @@ describe("the header of a preset argument", () => {
     const caller = callers.modern!;
     const headers = { ...modernHeaders(caller, "tools/call", "search"), "mcp-param-region": "us" };
     const params = { name: "search", arguments: { query: "q" }, _meta: modernMeta };
+    const before = upstream.ledger.length;
     await post(caller, headers, { jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    expect(upstream.ledger).toHaveLength(before + 1);
     expect(upstream.received.at(-1)?.header("mcp-param-region")).toBe("eu");
   });
 });

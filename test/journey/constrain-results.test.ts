@@ -51,6 +51,7 @@ const rules: Loose[] = [
     what: { upstream: "up", tool: ["find", "free"] },
     removeFields: ["/rows/*/ssn"],
   },
+  { id: "fixed", effect: "constrain", who: anyone, what: { upstream: "up", tool: "free" }, presets: { region: "eu" } },
   { id: "short", effect: "constrain", who: anyone, what: { upstream: "up", tool: "large" }, resultBytesMax: 200 },
   {
     id: "short-files",
@@ -200,5 +201,43 @@ describe.each(["legacy", "modern"] as const)("a tool whose fields policy removes
     expect(refusalIn(await ask("resources/read", { uri: "x://a" })).code).toBe("RESULT_TOO_LARGE");
     answer = { error: { code: 4711, message: "no", data: "x".repeat(300) } };
     expect(refusalIn(await call("large")).code).toBe("RESULT_TOO_LARGE");
+  });
+});
+
+describe("a call that is asked for input, of a tool whose fields policy removes", () => {
+  const form = { mode: "form", message: "Which?", requestedSchema: { type: "object", properties: {} } };
+  const capabilities = { elicitation: { form: {} } };
+  const call = (more: Loose = {}): Promise<Received> => {
+    const _meta = { ...modernMeta, "io.modelcontextprotocol/clientCapabilities": capabilities };
+    const params = { name: "free", arguments: { q: 1 }, ...more, _meta };
+    const caller = callers.modern!;
+    return post(caller, modernHeaders(caller, "tools/call", "free"), {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params,
+    });
+  };
+
+  it("is told what was judged and nothing besides, and goes on with the same presets", async () => {
+    const inputRequests = { which: { method: "elicitation/create", params: form } };
+    answer = {
+      result: { resultType: "input_required", inputRequests, requestState: "state", note: secret, _meta: { secret } },
+    };
+    const asked = await call();
+    const { requestState, ...offered } = asked.json["result"] as Loose;
+    expect(offered).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { which: { method: "elicitation/create" } },
+    });
+    expect(asked.text).not.toContain(secret);
+    answerWith({ content: [{ type: "text", text: secret }] });
+    const inputResponses = { which: { action: "accept", content: {} } };
+    const resumed = await call({ requestState, inputResponses });
+    expect(resumed.json["result"]).toMatchObject({ resultType: "complete" });
+    expect(resumed.text).not.toContain(secret);
+    const sent = upstream.received.filter(({ rpc }) => rpc["method"] === "tools/call").slice(-2);
+    for (const { rpc } of sent) expect(rpc["params"]).toMatchObject({ arguments: { q: 1, region: "eu" } });
+    expect(sent[1]?.rpc["params"]).toMatchObject({ requestState: "state", inputResponses });
   });
 });

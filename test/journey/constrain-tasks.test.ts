@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startGatewayUnderTest, startIssuer } from "./gateway-under-test.ts";
 import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts";
 import type { Loose, Received } from "./http-client.ts";
-import { startTaskUpstream } from "./task-upstream.ts";
+import { shownAs, startTaskUpstream } from "./task-upstream.ts";
 import type { TaskUpstream } from "./task-upstream.ts";
 import { legacyCall, modernHeaders, modernMeta, openSession, post, refusalIn } from "./wire-client.ts";
 import type { Caller } from "./wire-client.ts";
@@ -63,6 +63,21 @@ describe("a legacy task of a tool that policy constrains", () => {
     task.result = { structuredContent: { ssn: secret, name: "Ada" }, content: [{ type: "text", text: secret }] };
   });
 
+  it("is promised without words of its upstream's", async () => {
+    const state = { ...shownAs("legacy", { taskId: "t", tool: "slow", status: "working" }), statusMessage: secret };
+    upstream.answer("tools/call", ({ rpc }, wire) => {
+      wire.json(200, { jsonrpc: "2.0", id: rpc["id"], result: { task: { ...state, more: secret }, more: secret } });
+    });
+    const bob = await openSession({
+      gateway,
+      server: "s",
+      token: await issuer.mint(gateway.resource("s"), { sub: "bob" }),
+    });
+    const promised = await legacyCall(bob, "tools/call", { name: "slow", arguments: {}, task: {} });
+    expect(resultOf(promised)["task"]).toMatchObject({ status: "working" });
+    expect(promised.text).not.toContain(secret);
+  });
+
   it("was begun with the presets", () => {
     expect(upstream.sent("tools/call")[0]!.rpc["params"]).toMatchObject({ arguments: { region: "eu" } });
   });
@@ -113,6 +128,11 @@ describe("a modern task of a tool that policy constrains", () => {
 
   it("says nothing of what is removed, in its promise, its state, its result and its error", async () => {
     await open("modern");
+    upstream.answer("tools/call", ({ rpc }, wire) => {
+      upstream.tasks.set("t", { taskId: "t", tool: "slow", status: "working" });
+      const state = { ...shownAs("modern", upstream.last()), statusMessage: secret, more: secret, resultType: "task" };
+      wire.json(200, { jsonrpc: "2.0", id: rpc["id"], result: state });
+    });
     const promised = await ask("tools/call", { name: "slow", arguments: {} }, "slow");
     const taskId = String(resultOf(promised)["taskId"]);
     const task = upstream.last();

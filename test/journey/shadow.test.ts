@@ -85,7 +85,11 @@ async function counted(change: string): Promise<number> {
 describe("policies that are tried out", () => {
   it.each<[string, string, AuditEvent["shadow"]]>([
     ["alice", "echo", { policy: expect.any(String) as string, change: "lose", effect: "deny", rule: "alice-not" }],
-    ["carol", "echo", { policy: expect.any(String) as string, change: "lose", effect: "step-up", rule: "carol-steps" }],
+    [
+      "carol",
+      "echo",
+      { policy: expect.any(String) as string, change: "changed", effect: "step-up", rule: "carol-steps" },
+    ],
     ["dave", "echo", undefined],
     // Hidden, hence unknown, under what is in force.
     ["bob", "erase", { policy: expect.any(String) as string, change: "gain" }],
