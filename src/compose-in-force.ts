@@ -5,7 +5,7 @@ import type { ConfigFault } from "./config/fault.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { stampOfFile, stampOfPolicies } from "./config/policies.ts";
 import type { Config } from "./config/types.ts";
-import type { InForce } from "./gateway/policy-in-force.ts";
+import type { Candidate, InForce } from "./gateway/policy-in-force.ts";
 import { StartRefused } from "./model/start-refused.ts";
 import type { Store } from "./store/store.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -86,7 +86,7 @@ function compile({ config, digest: configuration }: LoadedConfig, texts: BundleT
   if (!compiled.ok) return compiled;
   const { policy, lock, warnings } = compiled;
   const tried = loadShadow(config, texts);
-  const shadow = tried?.ok === true ? tried.policy : undefined;
+  const shadow = tried?.ok === true ? { policy: tried.policy, lock: tried.lock } : undefined;
   const doubts = tried?.ok === false ? tried.faults : (tried?.warnings ?? []);
   const digests = { configuration, policy: policy.digest, lock: lock?.digest ?? "" };
   const inForce = { policy, shadow, lock, digests };
@@ -215,8 +215,7 @@ class FilesInForce implements Force {
     }
     this.#faults = 0;
     const { digests: now } = read.inForce;
-    const wasShadowed = this.#inForce.shadow?.digest;
-    if (isSame(before, now) && wasShadowed === read.inForce.shadow?.digest)
+    if (isSame(before, now) && isSameShadow(this.#inForce.shadow, read.inForce.shadow))
       return { because, outcome: "unchanged", before, now, faults: 0 };
     this.#inForce = read.inForce;
     this.#since = Date.now();
@@ -235,7 +234,12 @@ class FilesInForce implements Force {
 
 function stampOf({ policies, shadow, catalogLock }: Config): string {
   const lock = catalogLock === undefined ? "" : JSON.stringify(stampOfFile(catalogLock.file));
-  return `${stampOfPolicies(policies)} ${stampOfPolicies(shadow?.policies)} ${lock}`;
+  const tried = shadow?.catalogLock === undefined ? "" : JSON.stringify(stampOfFile(shadow.catalogLock));
+  return `${stampOfPolicies(policies)} ${stampOfPolicies(shadow?.policies)} ${lock} ${tried}`;
+}
+
+function isSameShadow(one: Candidate | undefined, other: Candidate | undefined): boolean {
+  return one?.policy.digest === other?.policy.digest && one?.lock?.digest === other?.lock?.digest;
 }
 
 function isSame(one: InForce["digests"], other: InForce["digests"]): boolean {

@@ -16,8 +16,10 @@ export type LoadedLock =
 
 /** The text of the lock that a configuration names; undefined where it names none. Never throws. */
 export function readLock({ catalogLock }: Config): ReadLock {
-  if (catalogLock === undefined) return { ok: true, text: undefined };
-  const { file } = catalogLock;
+  return catalogLock === undefined ? { ok: true, text: undefined } : readLockFile(catalogLock.file);
+}
+
+export function readLockFile(file: string): ReadLock {
   try {
     const status = statSync(file);
     if (!status.isFile()) return unread(file, "no regular file");

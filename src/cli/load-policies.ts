@@ -5,7 +5,7 @@ import { parsePolicies, readPolicyTexts, type PolicyText } from "../config/polic
 import type { Config } from "../config/types.ts";
 import { compilePolicies, type Policy } from "../policy/compile.ts";
 import type { PolicyDocument, PolicyFault } from "../policy/language.ts";
-import { compileLockFor, readLock } from "./load-lock.ts";
+import { compileLockFor, readLock, readLockFile } from "./load-lock.ts";
 import { itemFactsOf } from "./item-facts.ts";
 import { annotationsKnown, labelsKnown } from "./item-notes.ts";
 
@@ -70,11 +70,15 @@ function compilePoliciesFor(config: Config, policies: readonly PolicyText[], loc
   return { ok: true, policy, lock, documents, files: policies.length, owners, warnings: warnings.map(asConfigFault) };
 }
 
-/** Reads and compiles the policies that are tried out, under the lock that is in force; undefined where there are none. */
+/** Reads and compiles the policies that are tried out, with their own lock or the one in force; undefined where there are none. */
 export function loadShadow(config: Config, { lock }: BundleTexts): ReadPolicies | undefined {
   if (config.shadow === undefined) return undefined;
   const read = readPolicyTexts(config.shadow.policies);
-  return read.ok ? compileBundle(config, { policies: read.texts, lock }) : read;
+  if (!read.ok) return read;
+  const other = config.catalogLock === undefined ? undefined : config.shadow.catalogLock;
+  if (other === undefined) return compileBundle(config, { policies: read.texts, lock });
+  const readOther = readLockFile(other);
+  return readOther.ok ? compileBundle(config, { policies: read.texts, lock: readOther.text }) : readOther;
 }
 
 /** Reads and compiles the policies that a configuration names. */

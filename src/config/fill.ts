@@ -19,6 +19,7 @@ import type {
   KeysConfig,
   Listen,
   ListenTlsConfig,
+  ShadowConfig,
   StoreConfig,
   UpstreamConfig,
   UpstreamTlsConfig,
@@ -48,7 +49,7 @@ export function fill(raw: RawConfig, path: string, secrets: SecretReader): Confi
     servers: mapByName(raw.servers, (server) => fillServer(server, auth, names)),
     policies: absoluteOrNone(raw.policies),
     lastGoodBundle: absoluteOrNone(raw.lastGoodBundle),
-    shadow: raw.shadow === undefined ? undefined : { policies: absolute(raw.shadow.policies) },
+    shadow: fillShadow(raw.shadow, absolute),
     catalogLock: fillCatalogLock(raw.catalogLock, absolute, secrets),
     content: { results: raw.content?.results ?? defaults.contentResults },
     audit: fillAudit(raw.audit ?? {}, absolute, secrets),
@@ -56,6 +57,15 @@ export function fill(raw: RawConfig, path: string, secrets: SecretReader): Confi
     keys: fillKeys(raw.keys ?? {}, secrets),
     limits: { ...limits, ...raw.limits },
     log: { level: raw.log?.level ?? defaults.logLevel },
+  };
+}
+
+function fillShadow(raw: RawConfig["shadow"], absolute: (target: string) => string): ShadowConfig | undefined {
+  if (raw === undefined) return undefined;
+  const { policies, catalogLock } = raw;
+  return {
+    policies: absolute(policies),
+    catalogLock: catalogLock === undefined ? undefined : absolute(catalogLock),
   };
 }
 

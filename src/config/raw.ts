@@ -32,7 +32,7 @@ export interface RawConfig {
   catalogLock?: string | RawCatalogLock;
   policies?: string;
   lastGoodBundle?: string;
-  shadow?: { policies: string };
+  shadow?: { policies: string; catalogLock?: string };
   content?: { results?: "clean" | "observe" };
   audit?: RawAudit;
   store?: RawStore;

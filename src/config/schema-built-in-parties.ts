@@ -61,7 +61,8 @@ export const builtInProvider: SchemaNode = objectOf(
     subjectFrom: {
       ...claim,
       default: defaults.subjectFrom,
-      description: "The claim that names the person. `email` counts only where the provider says that it verified it.",
+      description:
+        "The claim that names the person. `email` counts only where the provider says that it verified it, and is taken in small letters (A to Z), so that one address is one person.",
     },
     groupsClaim: { ...claim, description: "The claim that lists groups. Absent: nobody has any." },
     regrantSeconds: integer({
@@ -94,7 +95,8 @@ export const assertionIssuer: SchemaNode = objectOf(
       type: "string",
       enum: ["sub", "email"],
       default: defaults.subjectFrom,
-      description: "The claim that names the person. `email` counts only with `email_verified: true`.",
+      description:
+        "The claim that names the person. `email` counts only with `email_verified: true`, and is taken in small letters (A to Z), so that one address is one person.",
     },
     groupsClaim: { ...claim, description: "The claim that lists groups. Absent: nobody has any." },
     clients: {

@@ -77,7 +77,7 @@ const userBranch: SchemaNode = objectOf(
     issuer: {
       ...url,
       description:
-        "The only authorization server to accept, for which you vouch. Absent: the first that the upstream names, from then on; it must promise `iss` in its answers (RFC 9207).",
+        "The only authorization server to accept, for which you vouch. Absent: the first that the upstream names, from then on; it must promise `iss` in its answers (RFC 9207), and no other upstream may use it.",
     },
     clientId: {
       ...text,

@@ -46,7 +46,7 @@ export const issuer: SchemaNode = objectOf(
     subjectClaim: {
       ...claim,
       description:
-        "The claim that names who acts. It must never be given to somebody else. Absent: the profile's, as a rule `sub`.",
+        "The claim that names who acts. It must never be given to somebody else. `email` is taken in small letters (A to Z), so that one address is one person. Absent: the profile's, as a rule `sub`.",
     },
     groupsClaim: {
       ...claim,

@@ -196,6 +196,11 @@ export const configSchema: SchemaNode = {
       shadow: objectOf(
         {
           policies: { ...path, description: "A folder of policies, as `policies`." },
+          catalogLock: {
+            ...path,
+            description:
+              "A catalog lock to try out with them, where `catalogLock` keeps one. Absent: the one in force.",
+          },
         },
         {
           required: ["policies"],

@@ -45,6 +45,8 @@ export interface Config {
 export interface ShadowConfig {
   /** Absolute path of a folder, as `policies`. */
   readonly policies: string;
+  /** Absolute path of another lock; undefined: the one in force. */
+  readonly catalogLock: string | undefined;
 }
 
 export type ByName<T> = Readonly<Record<string, T>>;

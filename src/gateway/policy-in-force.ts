@@ -4,13 +4,18 @@ import type { Policy } from "../policy/compile.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
+export interface Candidate {
+  readonly policy: Policy;
+  readonly lock: Lock | undefined;
+}
+
 /** What decides, as one value that is replaced as a whole: no reader ever sees a part of one and a part of another. */
 export interface InForce {
   readonly policy: Policy;
   /** The catalog lock; undefined where none is kept. */
   readonly lock: Lock | undefined;
-  /** Policies that are tried out beside it, and decide nothing. */
-  readonly shadow: Policy | undefined;
+  /** What is tried out beside it, and decides nothing. */
+  readonly shadow: Candidate | undefined;
   /** What evidence calls it by. */
   readonly digests: AuditEvent["digests"];
 }

@@ -8,7 +8,7 @@ import { obligationsOf, shapingOf } from "../policy/obligations.ts";
 import type { Question } from "../policy/question.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { inForceOf } from "./policy-in-force.ts";
+import { inForceOf, type Candidate } from "./policy-in-force.ts";
 import { questionAbout } from "./steps/question.ts";
 
 /** How policies that are tried out would have decided, where that differs. */
@@ -29,27 +29,30 @@ export interface Shadowed {
  */
 export function shadowDecision(x: Exchange, g: Gateway, decided: Decision, again: (policy: Policy) => Decision): void {
   beside(x, g, (candidate) => {
-    const would = again(candidate);
+    const would = isHeld(g, x.target?.entry, candidate) ? heldBack : again(candidate.policy);
     const change = changeBetween(asOutcome(decided), asOutcome(would));
     const rule = would.rule === undefined ? {} : { rule: would.rule };
-    return change === "same" ? change : { policy: candidate.digest, change, effect: would.effect, ...rule };
+    return change === "same" ? change : { policy: candidate.policy.digest, change, effect: would.effect, ...rule };
   });
 }
+
+/** By the lock that is tried out, whatever its policies say. */
+const heldBack: Decision = { effect: "deny", reason: "no-rule-allows", read: [] };
 
 /** The same of what is laid upon an allowed use of an item, and of its shape. */
 export function shadowDuties(x: Exchange, g: Gateway, question: Question): void {
   beside(x, g, (candidate) => {
     const inForce = inForceOf(x, g).policy;
-    if (x.shadowed !== undefined || duties(inForce, question) === duties(candidate, question)) return undefined;
-    return { policy: candidate.digest, change: "changed", effect: "allow" };
+    if (x.shadowed !== undefined || duties(inForce, question) === duties(candidate.policy, question)) return undefined;
+    return { policy: candidate.policy.digest, change: "changed", effect: "allow" };
   });
 }
 
 /** Whether an item that is hidden from the principal would be listed. */
 export function shadowHidden(x: Exchange, g: Gateway, hidden: readonly Entry[]): void {
   beside(x, g, (candidate) => {
-    const shown = hidden.some((entry) => isListed(x, g, { entry, policy: candidate }));
-    return shown ? { policy: candidate.digest, change: "gain" } : "same";
+    const shown = hidden.some((entry) => wouldShow(x, g, { entry, candidate }));
+    return shown ? { policy: candidate.policy.digest, change: "gain" } : "same";
   });
 }
 
@@ -57,28 +60,44 @@ export function shadowHidden(x: Exchange, g: Gateway, hidden: readonly Entry[]):
 export function shadowList(x: Exchange, g: Gateway, view: View): void {
   beside(x, g, (candidate) => {
     const known = compared.get(view);
-    if (known?.policy === candidate) return known.outcome;
+    if (known?.candidate === candidate) return known.outcome;
     const outcome = compareLists(x, g, { view, candidate });
-    compared.set(view, { policy: candidate, outcome });
+    compared.set(view, { candidate, outcome });
     return outcome;
   });
 }
 
-const compared = new WeakMap<View, { readonly policy: Policy; readonly outcome: Shadowed | "same" }>();
+const compared = new WeakMap<View, { readonly candidate: Candidate; readonly outcome: Shadowed | "same" }>();
 
-function compareLists(x: Exchange, g: Gateway, of: { view: View; candidate: Policy }): Shadowed | "same" {
+function compareLists(x: Exchange, g: Gateway, of: { view: View; candidate: Candidate }): Shadowed | "same" {
   const { view, candidate } = of;
   let [gained, lost] = [0, 0];
   for (const entry of view.table.entries) {
-    if (entry.connects || entry.withheld !== undefined) continue;
-    const before = isListed(x, g, { entry, policy: inForceOf(x, g).policy });
-    const after = isListed(x, g, { entry, policy: candidate });
+    if (entry.connects) continue;
+    const before = entry.withheld === undefined && isListed(x, g, { entry, policy: inForceOf(x, g).policy });
+    const after = wouldShow(x, g, { entry, candidate });
     if (!before && after) gained += 1;
     if (before && !after) lost += 1;
   }
   if (gained + lost === 0) return "same";
   const change = lost === 0 ? "gain" : gained === 0 ? "lose" : "changed";
-  return { policy: candidate.digest, change, gained, lost };
+  return { policy: candidate.policy.digest, change, gained, lost };
+}
+
+function wouldShow(x: Exchange, g: Gateway, of: { readonly entry: Entry; readonly candidate: Candidate }): boolean {
+  const { entry, candidate } = of;
+  const isSound = entry.withheld === undefined || entry.withheld.code === drifted;
+  return isSound && !isHeld(g, entry, candidate) && isListed(x, g, { entry, policy: candidate.policy });
+}
+
+const drifted = "CATALOG_ITEM_DRIFTED";
+
+/** Whether the lock that is tried out would hold the item back. Without another lock it is as it is now. */
+function isHeld(g: Gateway, entry: Entry | undefined, { lock }: Candidate): boolean {
+  if (entry === undefined || entry.connects) return false;
+  if (lock === undefined || lock.digest === g.inForce().lock?.digest) return entry.withheld?.code === drifted;
+  const { mode, reason } = g.verdictOn(entry.item, lock);
+  return mode === "enforce" && reason !== undefined;
 }
 
 function isListed(x: Exchange, g: Gateway, { entry, policy }: { entry: Entry; policy: Policy }): boolean {
@@ -93,7 +112,7 @@ function duties(policy: Policy, question: Question): string {
   return JSON.stringify([obligations, limits.map((limit) => ({ ...limit, rule: "" })), shape, [...presets].sort()]);
 }
 
-function beside(x: Exchange, g: Gateway, compare: (candidate: Policy) => Shadowed | "same" | undefined): void {
+function beside(x: Exchange, g: Gateway, compare: (candidate: Candidate) => Shadowed | "same" | undefined): void {
   const candidate = inForceOf(x, g).shadow;
   if (candidate === undefined) return;
   try {

@@ -30,7 +30,13 @@ const seekers: readonly (readonly [who: string, seek: (fetch: Fetch) => Promise<
   [
     "whoever takes identity assertions",
     async (fetch) => {
-      const about = { alias: "okta", algorithms: ["ES256"], subjectFrom: "sub", groupsClaim: undefined } as const;
+      const about = {
+        alias: "okta",
+        algorithms: ["ES256"],
+        subjectFrom: "sub",
+        groupsClaim: undefined,
+        groupsMax: 1,
+      } as const;
       const keys = createAssertionKeys({ ...about, issuer, jwksUri: undefined, clients: undefined, fetch });
       return keys({ alg: "ES256", kid: "k" }, { payload: "", signature: "" });
     },

@@ -121,7 +121,7 @@ export const oauthCases: readonly Case[] = [
       ],
       [
         "upstream/grants/discovery.test.ts",
-        "goes without any metadata when an operator vouches for PKCE, as revision 2025-03-26 has it",
+        "goes without any metadata when an operator vouches for server and PKCE, as revision 2025-03-26 has it",
       ],
       [
         "upstream/grants/connect.test.ts",
@@ -156,7 +156,7 @@ export const oauthCases: readonly Case[] = [
     covers: [
       [
         "oauth/providers/providers.test.ts",
-        "Keycloak without an audience mapper issues tokens for `account`, which are refused",
+        "Keycloak without an audience mapper issues tokens %s, which are refused",
       ],
       ["auth/authenticate.test.ts", "the audience in a list"],
       ["auth/authenticate.test.ts", "a list without the audience"],

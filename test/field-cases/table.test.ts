@@ -231,6 +231,8 @@ const cases: readonly Case[] = [
         "is one that a strict client reads, and has the others, without marks that are the gateway's",
       ],
       ["advisories/one-bad-item.test.ts", "withholds those, says so to whoever calls one, and never sends it on"],
+      ["journey/names-shown.test.ts", "take more than the tool does, which is then told so, and never called"],
+      ["catalog/simplify.test.ts", "is shown flat, and takes every object that the original takes"],
     ],
   },
   {
@@ -354,6 +356,20 @@ const cases: readonly Case[] = [
         "two tools of two servers that come to bear one name are refused at the start, and no order decides",
       ],
       ["catalog/collisions.test.ts", "no longer collide under a prefix, nor do a{b_c} and a_b{c} under theirs"],
+    ],
+  },
+  {
+    id: "tool-name-64-limit",
+    covers: [
+      [
+        "journey/names-shown.test.ts",
+        "are shown under names that they take, the same at every replica and in every order",
+      ],
+      [
+        "journey/names-shown.test.ts",
+        "are called by them, from clients of both eras, and the upstream is sent its own",
+      ],
+      ["catalog/names.test.ts", "are each other's only where two items are called the same"],
     ],
   },
   {

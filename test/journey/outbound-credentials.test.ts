@@ -176,8 +176,8 @@ describe("what an upstream is shown instead", () => {
       said.add(JSON.stringify([payload.sub, payload["groups"] ?? [], payload["act"] ?? {}]));
     }
     expect([...said].sort()).toEqual([
-      '["ada",["corp:adas"],{"sub":"editor"}]',
-      '["bob",["corp:bobs"],{"sub":"editor"}]',
+      `["ada",["corp:adas"],{"iss":"${issuer.origin}","sub":"editor"}]`,
+      `["bob",["corp:bobs"],{"iss":"${issuer.origin}","sub":"editor"}]`,
       `["${gateway.publicUrl}",[],{}]`,
     ]);
   });

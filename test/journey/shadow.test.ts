@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import type { GatewayUnderTest, IssuerUnderTest } from "./gateway-under-test.ts"
 import type { Loose } from "./http-client.ts";
 import { startListeningUpstream, tool } from "./listening-bench.ts";
 import type { ListeningUpstream } from "./listening-bench.ts";
+import { someone, startLocked } from "./lock-scene.ts";
 import { modernCall } from "./wire-client.ts";
 import type { Caller } from "./wire-client.ts";
 
@@ -67,14 +68,11 @@ async function caller(sub: string): Promise<Caller> {
 }
 
 /** What the evidence of the latest outcome says of the policies that are tried out. */
-async function shadowOf(outcome: Promise<unknown>): Promise<AuditEvent["shadow"]> {
-  const before = gateway.audit().length;
+async function shadowOf(outcome: Promise<unknown>, at = gateway): Promise<AuditEvent["shadow"]> {
+  const before = at.audit().length;
   await outcome;
-  await until(() => gateway.audit().length > before);
-  const ended = (): AuditEvent | undefined => gateway.audit().findLast(({ type }) => type !== "attempted");
-  await until(() => ended() !== undefined && gateway.audit().length > before);
-  await until(() => gateway.audit().at(-1)?.type !== "attempted");
-  return ended()?.shadow;
+  await until(() => at.audit().length > before && at.audit().at(-1)?.type !== "attempted");
+  return at.audit().at(-1)?.shadow;
 }
 
 async function counted(change: string): Promise<number> {
@@ -130,5 +128,39 @@ describe("policies that are tried out", () => {
     expect(await shadowOf(call())).toBeUndefined();
     tryOut([{ ...triedOut[0], id: "alice-really-not" }]);
     await until(async () => (await shadowOf(call()))?.rule === "alice-really-not");
+  });
+});
+
+describe("a catalog lock that is tried out", () => {
+  it("says what it would hold back, and what it would let through", async () => {
+    const aside = mkdtempSync(join(tmpdir(), "sallyport-shadow-lock-"));
+    const what = { upstream: "alpha", tool: ["echo", "export", "other"] };
+    const rules = [{ id: "all", effect: "allow", who: { anyone: true }, what }];
+    const tried = join(aside, "tried.lock.json");
+    writeFileSync(join(aside, "next.yaml"), JSON.stringify({ policy: "next", rules }));
+    const scene = await startLocked({ rules, config: { shadow: { policies: aside, catalogLock: tried } } });
+    const whole = readFileSync(scene.lockPath, "utf8");
+    const without = JSON.parse(whole) as { upstreams: { alpha: { tools: Record<string, unknown> } } };
+    delete without.upstreams.alpha.tools["export"];
+    const ada = await someone(scene, "modern");
+    const inForceAnd = async (lock: string, candidate: string): Promise<readonly AuditEvent["shadow"][]> => {
+      writeFileSync(scene.lockPath, lock);
+      writeFileSync(tried, candidate);
+      await scene.gateway.running.reload();
+      await until(() => scene.gateway.audit().at(-1)?.bundle !== undefined);
+      const call = await shadowOf(ada.ask("tools/call", { name: "export", arguments: {} }), scene.gateway);
+      return [call, await shadowOf(ada.ask("tools/list"), scene.gateway)];
+    };
+    const policy = expect.any(String) as string;
+    expect(await inForceAnd(whole, JSON.stringify(without))).toEqual([
+      { policy, change: "lose", effect: "deny" },
+      { policy, change: "lose", gained: 0, lost: 1 },
+    ]);
+    expect(await inForceAnd(JSON.stringify(without), whole)).toEqual([
+      { policy, change: "gain" },
+      { policy, change: "gain", gained: 1, lost: 0 },
+    ]);
+    await scene.close();
+    rmSync(aside, { recursive: true });
   });
 });

@@ -46,8 +46,8 @@ export interface LockKeeper {
    * object as long as nothing of it changes, and for an upstream that is not held to the lock the one that was given.
    */
   readonly judged: (snapshot: Snapshot) => Snapshot;
-  /** Whether the item, as it is about to be used, is approved now. */
-  readonly verdictOn: (item: Item) => { readonly mode: LockMode; readonly reason: Verdict };
+  /** Whether the item, as it is about to be used, is approved now, or would be under another lock. */
+  readonly verdictOn: (item: Item, under?: Lock) => { readonly mode: LockMode; readonly reason: Verdict };
 }
 
 interface Judged {
@@ -77,8 +77,7 @@ export function createLockKeeper(options: KeeperOptions): LockKeeper {
       known.set(snapshot, fresh);
       return fresh.snapshot;
     },
-    verdictOn: (item) => {
-      const lock = options.lock();
+    verdictOn: (item, lock = options.lock()) => {
       const mode = options.modeOf(item.upstream);
       const reason = lock === undefined || mode === "off" ? undefined : verdict(item, lock, options);
       return { mode, reason };

@@ -81,9 +81,11 @@ function withheldFrom(x: Exchange, g: Gateway, found: readonly Entry[]): Refusal
   const policy = policyOf(x, g);
   const collided = found.find((entry) => x.view?.collided.has(entry) === true);
   if (collided !== undefined) return collision(collided);
-  return found.find(
+  const held = found.find(
     (entry) => entry.withheld !== undefined && listing(policy, questionAbout(x, entry.item, g.now())) === "listed",
-  )?.withheld;
+  );
+  if (held !== undefined) shadowHidden(x, g, [held]);
+  return held?.withheld;
 }
 
 /**
