@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { deniedSubjectKey } from "./auth/deny-list.ts";
 import { hasEnded } from "./authserver/ended-sign-ins.ts";
+import { reservedSubjects } from "./authserver/reserved-subjects.ts";
 import { personClaims, principalOf } from "./auth/principal-of.ts";
 import type { TrustedIssuer } from "./auth/trusted-issuer.ts";
 import { issuerFetch } from "./compose-auth-server.ts";
@@ -17,6 +18,7 @@ import { paths } from "./connect/paths.ts";
 import type { ProviderWay, Says, SignedIn, SignInWay, UserGrants } from "./connect/port.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { wireRules } from "./gateway/wire-rules.ts";
+import { refuse } from "./model/refusal.ts";
 import { ok, type Result } from "./model/result.ts";
 import type { RelyingParty, SignedIn as SignedInThere } from "./signin/relying-party.ts";
 import type { Store } from "./store/store.ts";
@@ -79,7 +81,7 @@ function waysOf(config: Config, signIn: SignIn): readonly SignInWay[] {
 function builtInWay(config: Config, builtIn: BuiltInConfig, signIn: SignIn): SignInWay | undefined {
   const { publicUrl: issuer } = config;
   const { alias: id, provider } = builtIn;
-  if (provider !== undefined) return brokeredWay(config, id, provider);
+  if (provider !== undefined) return brokeredWay(config, builtIn, provider);
   const server = signIn.pages;
   if (server === undefined || builtIn.users.length === 0) return undefined;
   return {
@@ -96,13 +98,20 @@ function builtInWay(config: Config, builtIn: BuiltInConfig, signIn: SignIn): Sig
   };
 }
 
-/** People of the built-in server, who sign in at the company's provider. */
-function brokeredWay(config: Config, id: string, provider: BuiltInProvider): ProviderWay {
+/**
+ * People of the built-in server, who sign in at the company's provider: with the names that the server itself would let
+ * them in with, and no others.
+ */
+function brokeredWay(config: Config, builtIn: BuiltInConfig, provider: BuiltInProvider): ProviderWay {
   const { publicUrl: issuer } = config;
+  const { alias: id } = builtIn;
+  const isReserved = reservedSubjects({ ...builtIn, publicUrl: issuer });
   const party = openRelyingParty(provider, config, issuerFetch(config, provider.addresses));
   const label = new URL(provider.issuer).host;
   return providerWay(config, { id, issuer, label, party }, ({ subject, name, groups }) =>
-    ok(ownPerson({ issuer, alias: id, subject, name, groups })),
+    isReserved(subject)
+      ? refuse("SIGNIN_ANSWER_INVALID", { reason: "subject-reserved" })
+      : ok(ownPerson({ issuer, alias: id, subject, name, groups })),
   );
 }
 

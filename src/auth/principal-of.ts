@@ -1,10 +1,11 @@
-import { readOwn } from "../model/json.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { principalKey } from "../model/principal.ts";
 import type { Principal } from "../model/principal.ts";
 import { readClaim } from "../model/read-claim.ts";
+import { readGroups, textList } from "../model/read-groups.ts";
 import { ok } from "../model/result.ts";
 import type { Result } from "../model/result.ts";
+import { spelledSubject } from "../model/spelled-subject.ts";
 import { invalid } from "./check-claims.ts";
 import { profileOf } from "./profiles.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
@@ -23,7 +24,7 @@ export function principalOf(
 ): Result<Principal> {
   const identity = readIdentity(claims, trusted, facts.identityCharsMax);
   if (!identity.ok) return identity;
-  const groups = readGroups(claims, trusted);
+  const groups = groupsOf(claims, trusted);
   if (!groups.ok) return groups;
   const scopes = readScopes(claims, trusted, facts.resource);
   if (!scopes.ok) return scopes;
@@ -68,7 +69,8 @@ interface Identity {
 function readIdentity(claims: JsonObject, trusted: TrustedIssuer, charsMax: number): Result<Identity> {
   const { subjectClaims, clientClaims } = profileOf(trusted);
   const subjects = trusted.subjectClaim === undefined ? subjectClaims : [trusted.subjectClaim];
-  const subject = readText(claims, firstThere(claims, subjects) ?? subjects[0] ?? "sub", charsMax);
+  const subjectClaim = firstThere(claims, subjects) ?? subjects[0] ?? "sub";
+  const subject = readText(claims, subjectClaim, charsMax);
   if (!subject.ok) return subject;
   const clientClaim = firstThere(claims, clientClaims);
   const clientId = clientClaim === undefined ? ok("") : readText(claims, clientClaim, charsMax);
@@ -78,7 +80,8 @@ function readIdentity(claims: JsonObject, trusted: TrustedIssuer, charsMax: numb
       ? ok(trusted.tenant ?? "default")
       : readText(claims, trusted.tenantClaim, charsMax);
   if (!tenant.ok) return tenant;
-  return ok({ tenant: tenant.value, subject: subject.value, clientId: clientId.value });
+  const spelled = spelledSubject(subjectClaim, subject.value);
+  return ok({ tenant: tenant.value, subject: spelled, clientId: clientId.value });
 }
 
 function firstThere(claims: JsonObject, names: readonly string[]): string | undefined {
@@ -100,19 +103,14 @@ function kindOf(claims: JsonObject, trusted: TrustedIssuer, who: Identity): Prin
   return typeof value === "string" && rule?.values.includes(value) === true ? "service" : "human";
 }
 
-function readGroups(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
+function groupsOf(claims: JsonObject, trusted: TrustedIssuer): Result<readonly string[]> {
   const { groupsClaim, groupsLeftOutClaim } = profileOf(trusted);
   const name = trusted.groupsClaim ?? groupsClaim;
   if (name === undefined) return ok([]);
   if (name === groupsClaim && groupsLeftOutClaim !== undefined && Object.hasOwn(claims, groupsLeftOutClaim))
     return invalid(name, "left out");
-  // With very many groups some issuers send a pointer to them instead (OpenID Connect Core §5.6.2). To go
-  // on without them would let denying rules miss.
-  if (readOwn(readOwn(claims, "_claim_names"), name) !== undefined) return invalid(name, "distributed claim");
-  const value = readClaim(claims, name);
-  const groups = value === undefined ? [] : textList(value);
-  if (groups === undefined) return invalid(name, "not a list of text");
-  return ok(groups.map((group) => `${trusted.alias}:${group}`));
+  const read = readGroups(claims, name);
+  return read.ok ? ok(read.groups.map((group) => `${trusted.alias}:${group}`)) : invalid(name, read.reason);
 }
 
 function readScopes(claims: JsonObject, trusted: TrustedIssuer, resource: string): Result<readonly string[]> {
@@ -133,11 +131,6 @@ function withoutPrefix(scopes: readonly string[], prefix: string | undefined): r
   return scopes
     .map((scope) => (scope.startsWith(prefix) ? scope.slice(prefix.length) : scope))
     .filter((one) => one !== "");
-}
-
-function textList(value: Json): readonly string[] | undefined {
-  if (typeof value === "string") return [value];
-  return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
 }
 
 /** Claims that a token lacks are absent, so that policy's `has()` tells them apart. */

@@ -4,6 +4,7 @@ import type Provider from "oidc-provider";
 import type { TokenEndpointGrantContext } from "oidc-provider";
 import { accountOf } from "./account.ts";
 import { createAssertionKeys } from "./assertion-keys.ts";
+import { hasEnded } from "./ended-sign-ins.ts";
 import { verifyIdentityAssertion } from "./identity-assertion.ts";
 import type { AssertionContext, IdentityAssertion } from "./identity-assertion.ts";
 import { jwtBearerGrant } from "./options.ts";
@@ -41,15 +42,32 @@ export function offerAssertionGrant(provider: Provider, options: AuthServerOptio
       const { clientId } = ctx.oidc.client;
       const { assertion } = ctx.oidc.params;
       const result = await verifyIdentityAssertion(typeof assertion === "string" ? assertion : "", clientId, context);
-      if (!result.ok) {
-        options.log("authserver.assertion-refused", { clientId, fault: result.fault });
-        if (result.fault === "keys-unavailable") throw new errors.TemporarilyUnavailable("its keys cannot be had");
-        throw new errors.InvalidGrant("the assertion is not accepted");
+      const fault = result.ok ? await faultOfPerson(result.assertion, options) : result.fault;
+      if (result.ok && fault === undefined) {
+        await issue(ctx, { options, signing }, result.assertion);
+        return;
       }
-      await issue(ctx, { options, signing }, result.assertion);
+      options.log("authserver.assertion-refused", { clientId, fault: fault ?? "" });
+      if (fault === "keys-unavailable") throw new errors.TemporarilyUnavailable("its keys cannot be had");
+      throw new errors.InvalidGrant("the assertion is not accepted");
     },
     ["assertion", "scope", "resource"],
   );
+}
+
+/**
+ * Why somebody gets no token although the assertion is good: they would be taken for somebody else, are denied, or had
+ * their sign-ins ended since it was made. Rejects with `StoreUnavailable` where nobody can tell.
+ */
+async function faultOfPerson(
+  assertion: IdentityAssertion,
+  options: AuthServerOptions,
+): Promise<"reserved" | "denied" | "ended" | undefined> {
+  const { subject } = personOf(assertion, options);
+  if (isOwn(assertion, options) && reservedSubjects(options)(subject)) return "reserved";
+  if ((await options.isDenied?.(subject)) === true) return "denied";
+  const who = { tenant: "default", issuer: options.publicUrl, subject };
+  return (await hasEnded(options.records, who, assertion.issuedAt)) ? "ended" : undefined;
 }
 
 async function issue(
@@ -96,13 +114,17 @@ function resourceOf(
  * People of different issuers are different people, whatever they are called: subject and groups carry the issuer's
  * alias. The one exception is the provider at which people sign in here anyway: its people are the same either way.
  */
-function personOf({ issuer, person, groups: listed }: IdentityAssertion, options: AuthServerOptions): Person {
-  const own = options.broker?.issuer === issuer.issuer;
-  if (own && reservedSubjects(options)(person)) throw new errors.InvalidGrant("the assertion is not accepted");
+function personOf(assertion: IdentityAssertion, options: AuthServerOptions): Person {
+  const { issuer, person, groups: listed } = assertion;
+  const own = isOwn(assertion, options);
   const qualify = (name: string): string => (own ? name : `${issuer.alias}:${name}`);
   const groups = listed.map(qualify);
   const scopes = permittedScopes({ groups, own: undefined }, options.scopesByGroup);
   return { subject: qualify(person), name: person, groups, scopes };
+}
+
+function isOwn({ issuer }: IdentityAssertion, { broker }: AuthServerOptions): boolean {
+  return broker?.issuer === issuer.issuer;
 }
 
 /** What the request asks for, else what the assertion grants, else the least that the server asks for; of a server without scopes, its one. */

@@ -12,6 +12,8 @@ export interface AssertionIssuer {
   /** The claim that names the person. `email` counts only with `email_verified: true`. */
   readonly subjectFrom: "sub" | "email";
   readonly groupsClaim: string | undefined;
+  /** Groups that an assertion may list; one with more is refused, as one whose groups cannot be read. */
+  readonly groupsMax: number;
   /** The clients that may bring its assertions; undefined: each that has the grant. */
   readonly clients: readonly string[] | undefined;
   /** Reaches the issuer, under the egress guard. */

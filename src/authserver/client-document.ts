@@ -7,7 +7,12 @@ import type { RegistrationRules } from "./registration.ts";
 
 /** Metadata of a client as the library takes it, or why the document is none that can be used. */
 export type DocumentReading =
-  | { readonly ok: true; readonly metadata: Readonly<Record<string, Json>> }
+  | {
+      readonly ok: true;
+      readonly metadata: Readonly<Record<string, Json>>;
+      /** Where its keys are; undefined where they are in `metadata`, or there are none. */
+      readonly keysAt: string | undefined;
+    }
   | { readonly ok: false; readonly reason: string };
 
 /**
@@ -25,7 +30,7 @@ export function isDocumentClientId(clientId: string): boolean {
 /**
  * Reads a metadata document (§4.1). It must name its own URL, hold no secret and none of the methods that need
  * one; redirect URIs, grants and names are taken as in a registration. Keys are those of `private_key_jwt`:
- * written out, or at an https URL, which is fetched under the same guard.
+ * written out, or at an https URL, where its reader has to look for them.
  */
 export function readClientDocument(clientId: string, document: Json, rules: RegistrationRules): DocumentReading {
   if (!isJsonObject(document)) return unusable("it is not a JSON object");
@@ -39,18 +44,18 @@ export function readClientDocument(clientId: string, document: Json, rules: Regi
   }
   const registration = prepareRegistration(document, rules);
   if ("error" in registration) return unusable(registration.error_description);
-  const keys = method === "none" ? {} : keysOf(document);
-  if (keys === undefined) return unusable("private_key_jwt needs jwks with public keys, or an https jwks_uri");
-  const metadata = { ...registration.metadata, token_endpoint_auth_method: method, client_id: clientId, ...keys };
-  return { ok: true, metadata };
+  const metadata = { ...registration.metadata, token_endpoint_auth_method: method, client_id: clientId };
+  if (method === "none") return { ok: true, metadata, keysAt: undefined };
+  const jwks = publicKeySet(readOwn(document, "jwks"));
+  if (jwks !== undefined) return { ok: true, metadata: { ...metadata, jwks }, keysAt: undefined };
+  const keysAt = keysUri(document);
+  if (keysAt === undefined) return unusable("private_key_jwt needs jwks with public keys, or an https jwks_uri");
+  return { ok: true, metadata, keysAt };
 }
 
-function keysOf(document: JsonObject): Readonly<Record<string, Json>> | undefined {
-  const keys = publicKeySet(readOwn(document, "jwks"));
-  if (keys !== undefined) return { jwks: keys };
+function keysUri(document: JsonObject): string | undefined {
   const uri = readOwnString(document, "jwks_uri");
-  if (uri === undefined || !uri.startsWith("https://") || !URL.canParse(uri)) return undefined;
-  return { jwks_uri: uri };
+  return uri?.startsWith("https://") === true && URL.canParse(uri) ? uri : undefined;
 }
 
 function unusable(reason: string): DocumentReading {

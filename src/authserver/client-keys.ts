@@ -7,18 +7,16 @@ const keysMax = 16;
 const privateMembers: readonly string[] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /**
- * A set of public keys with which a client proves itself (RFC 7517 §5), or undefined when it is none: no keys,
- * too many, a kind that signs nothing, or private members, which a client must never have shown anybody.
+ * The keys of a set with which a client can prove itself, or undefined when there are none, too many, or one has private
+ * members, which a client must never have shown anybody. Keys of other kinds are left out (RFC 7517 §5).
  */
 export function publicKeySet(value: Json | undefined): JsonObject | undefined {
   const keys = readOwn(value, "keys");
   if (!isJsonObject(value) || !Array.isArray(keys) || keys.length === 0 || keys.length > keysMax) return undefined;
-  return keys.every(isPublicKey) ? { keys } : undefined;
+  if (keys.some((key) => !isJsonObject(key) || privateMembers.some((member) => Object.hasOwn(key, member))))
+    return undefined;
+  const signing = keys.filter((key) => signingKinds.includes(readOwnString(key, "kty")));
+  return signing.length === 0 ? undefined : { keys: signing };
 }
 
-function isPublicKey(key: Json): boolean {
-  if (!isJsonObject(key)) return false;
-  const kty = readOwnString(key, "kty");
-  const signs = kty === "RSA" || kty === "EC" || kty === "OKP";
-  return signs && !privateMembers.some((member) => Object.hasOwn(key, member));
-}
+const signingKinds: readonly (string | undefined)[] = ["RSA", "EC", "OKP"];

@@ -130,11 +130,12 @@ function brokeredPeople(options: AuthServerOptions): BrokeredPeople | undefined 
 }
 
 function clientDocuments(options: AuthServerOptions): ClientDocuments | undefined {
-  const { fetchPublic: fetch, resources, log, now = Date.now } = options;
+  const { fetchPublic: fetch, resources, records, log, now = Date.now } = options;
   if (fetch === undefined) return undefined;
   return createClientDocuments({
     fetch,
     rules: { schemes: redirectSchemes(options.redirectSchemes), resources },
+    records,
     log,
     now,
   });

@@ -79,7 +79,8 @@ export function createEndpoints(parts: EndpointParts): Endpoints {
     isDenied: options.isDenied ?? nobodyIsDenied,
     goToProvider:
       atProvider === undefined ? undefined : (request, loginHint) => goToProvider(atProvider, request, loginHint),
-    formKey: options.secrets.cookieKeys[0] ?? "",
+    formKeys: options.secrets.cookieKeys,
+    now: options.now ?? Date.now,
   };
   return {
     authorize: async (req, res) => {
@@ -141,6 +142,7 @@ function providerContext({ options, provider, brokered }: EndpointParts): Provid
     publicUrl,
     isReserved: reservedSubjects(options),
     isDenied: options.isDenied ?? nobodyIsDenied,
+    now,
     log,
   };
 }

@@ -52,7 +52,8 @@ interface Write {
   readonly expiresIn: number | undefined;
 }
 
-async function upsert(model: string, { records }: AdapterContext, { id, payload, expiresIn }: Write): Promise<void> {
+async function upsert(model: string, context: AdapterContext, { id, payload, expiresIn }: Write): Promise<void> {
+  const { records } = context;
   const ttlMs = expiresIn === undefined ? limits.oauthRegistrationUnusedMs : expiresIn * 1_000 + afterlifeMs;
   const digest = digestOf(id);
   if (model === "ReplayDetection") {
@@ -69,12 +70,15 @@ async function upsert(model: string, { records }: AdapterContext, { id, payload,
   if (payload.grantId !== undefined && model !== "Interaction") {
     await records.addMember(familyKey(payload.grantId), `${model}:${digest}`, ttlMs);
   }
-  // Somebody signed in with the client, which takes no room of strangers' any more.
-  if (model === "Grant" && payload.clientId !== undefined)
-    await leaveRoom("Client", records, digestOf(payload.clientId));
-  if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined) {
-    await records.touch(recordKey("Client", digestOf(payload.clientId)), limits.oauthRegistrationIdleMs);
-  }
+  if ((model === "Grant" || model === "RefreshToken") && payload.clientId !== undefined)
+    await noteUse(model, context, payload.clientId);
+}
+
+/** Somebody consented to the client, which takes no room of strangers' any more, or used it again. */
+async function noteUse(model: string, { records, documents }: AdapterContext, clientId: string): Promise<void> {
+  if (model === "Grant") await leaveRoom("Client", records, digestOf(clientId));
+  await records.touch(recordKey("Client", digestOf(clientId)), limits.oauthRegistrationIdleMs);
+  await documents?.noteUse(clientId);
 }
 
 /** The library looks first and writes then, which lets a client assertion through twice when it comes twice at once. */

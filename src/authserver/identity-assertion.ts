@@ -1,20 +1,27 @@
 import { createHash } from "node:crypto";
 import { decodeJwt, errors, jwtVerify } from "jose";
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import { isJsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
+import { readGroups } from "../model/read-groups.ts";
+import { isEmailClaim, spelledSubject } from "../model/spelled-subject.ts";
+import { parseJson } from "../protocol/json/parse.ts";
 import type { AssertionIssuer } from "./assertion-issuer.ts";
 import type { GrantRecords } from "./port.ts";
 
 /** What a good assertion says. */
 export interface IdentityAssertion {
   readonly issuer: AssertionIssuer;
-  /** The person, in the issuer's own words. */
+  /** The person, in the issuer's own words; an e-mail address in its one spelling. */
   readonly person: string;
   readonly groups: readonly string[];
   /** The server that it is for, as the issuer spells it. */
   readonly resource: string;
   /** Undefined when the issuer leaves the scopes to this server. */
   readonly scope: string | undefined;
+  /** When the issuer made it: `iat`, in milliseconds since the epoch. */
+  readonly issuedAt: number;
 }
 
 export type AssertionFault =
@@ -28,6 +35,7 @@ export type AssertionFault =
   | "life"
   | "signature"
   | "subject"
+  | "groups"
   | "replayed"
   | "keys-unavailable";
 
@@ -45,8 +53,8 @@ export interface AssertionContext {
 /**
  * Verifies an identity assertion (ID-JAG, draft-ietf-oauth-identity-assertion-authz-grant §5.1) for the client that
  * has authenticated: type, signature of a known issuer, this server as its only audience, `client_id` of that
- * client, a life of at most an hour, and that it was not used before. Not checked: whether `resource` is a server
- * here, and which scopes the person may have.
+ * client, a life of at most an hour, groups that can be read, and that it was not used before. Not checked: whether
+ * `resource` is a server here, whether the person is let in, and which scopes they may have.
  */
 export async function verifyIdentityAssertion(
   text: string,
@@ -60,7 +68,7 @@ export async function verifyIdentityAssertion(
   if (typeof verified === "string") return fault(verified);
   const read = readClaims(verified, clientId, known.issuer);
   if (typeof read === "string") return fault(read);
-  const first = await noteUse(verified, known.issuer, context);
+  const first = await noteUse(verified.claims, known.issuer, context);
   return first ? { ok: true, assertion: read } : fault("replayed");
 }
 
@@ -76,11 +84,17 @@ function issuerOf(text: string, { issuers }: AssertionContext): KnownIssuer | un
   }
 }
 
+/** The claims as the library checked them, and the same text by the strict parser: without a key that comes twice. */
+interface Verified {
+  readonly claims: JWTPayload;
+  readonly json: JsonObject;
+}
+
 async function verify(
   text: string,
   { issuer, keys }: KnownIssuer,
   { audience, now }: AssertionContext,
-): Promise<JWTPayload | AssertionFault> {
+): Promise<Verified | AssertionFault> {
   try {
     const { payload } = await jwtVerify(text, keys, {
       typ: "oauth-id-jag+jwt",
@@ -91,7 +105,8 @@ async function verify(
       currentDate: new Date(now()),
       requiredClaims: ["exp", "iat", "jti", "sub", "client_id", "resource"],
     });
-    return payload;
+    const json = parseJson(Buffer.from(text.split(".")[1] ?? "", "base64url"));
+    return json.ok && isJsonObject(json.value) ? { claims: payload, json: json.value } : "malformed";
   } catch (error) {
     return faultOf(error);
   }
@@ -121,17 +136,26 @@ const claimFaults: ReadonlyMap<string, AssertionFault> = new Map([
   ["nbf", "expired"],
 ]);
 
-function readClaims(claims: JWTPayload, clientId: string, issuer: AssertionIssuer): IdentityAssertion | AssertionFault {
+function readClaims(
+  { claims, json }: Verified,
+  clientId: string,
+  issuer: AssertionIssuer,
+): IdentityAssertion | AssertionFault {
   if (Array.isArray(claims.aud) && claims.aud.length !== 1) return "audience";
-  if (claims["client_id"] !== clientId) return "client";
-  if (issuer.clients !== undefined && !issuer.clients.includes(clientId)) return "client";
+  if (!mayBring(clientId, claims, issuer)) return "client";
   if (!isShortLived(claims)) return "life";
   const resource = soleText(claims["resource"]);
   if (resource === undefined) return "resource";
   const person = personOf(claims, issuer);
   if (person === undefined) return "subject";
+  const groups = readGroups(json, issuer.groupsClaim);
+  if (!groups.ok || groups.groups.length > issuer.groupsMax) return "groups";
   const scope = typeof claims["scope"] === "string" ? claims["scope"] : undefined;
-  return { issuer, person, resource, scope, groups: groupsOf(claims, issuer) };
+  return { issuer, person, resource, scope, groups: groups.groups, issuedAt: (claims.iat ?? 0) * 1_000 };
+}
+
+function mayBring(clientId: string, claims: JWTPayload, { clients }: AssertionIssuer): boolean {
+  return claims["client_id"] === clientId && (clients === undefined || clients.includes(clientId));
 }
 
 /** What may live long may be replayed long, and would have to be remembered as long. */
@@ -141,13 +165,9 @@ function isShortLived({ iat = 0, exp = Number.POSITIVE_INFINITY, jti }: JWTPaylo
 
 /** An address that nobody verified is whatever its owner typed, the address of somebody else included. */
 function personOf(claims: JWTPayload, { subjectFrom }: AssertionIssuer): string | undefined {
-  if (subjectFrom === "sub") return nonEmpty(claims.sub);
-  return claims["email_verified"] === true ? nonEmpty(claims["email"])?.toLowerCase() : undefined;
-}
-
-function groupsOf(claims: JWTPayload, { groupsClaim }: AssertionIssuer): readonly string[] {
-  const listed: unknown = groupsClaim === undefined ? undefined : claims[groupsClaim];
-  return Array.isArray(listed) ? listed.filter((group) => typeof group === "string") : [];
+  if (isEmailClaim(subjectFrom) && claims["email_verified"] !== true) return undefined;
+  const named = nonEmpty(claims[subjectFrom]);
+  return named === undefined ? undefined : spelledSubject(subjectFrom, named);
 }
 
 function noteUse(claims: JWTPayload, issuer: AssertionIssuer, { records, now }: AssertionContext): Promise<boolean> {

@@ -37,6 +37,15 @@ export async function finishInteraction(
 }
 
 /**
+ * What the library is told of a sign-in that was found good no earlier than `since`, in milliseconds since the epoch.
+ * The time is said aloud: left to itself the library takes that of the moment at which the browser comes back, and what
+ * ended the sign-in in between would seem to be older than it.
+ */
+export function signedInAt(subject: string, since: number): NonNullable<InteractionResults["login"]> {
+  return { accountId: subject, ts: Math.floor(since / 1_000), remember: false };
+}
+
+/**
  * Ends the browser's session when somebody else signs in over it. Left to itself the library would
  * answer with a self-submitting page of its own here.
  */

@@ -54,19 +54,11 @@ export function providerSettings(parts: ProviderParts): Configuration {
     allowOmittingSingleRegisteredRedirectUri: false,
     // These endpoints look at no cookie, so the origin of a script says nothing about who is behind it.
     clientBasedCORS: () => true,
-    fetch: (url) => fetchKeys(options, url),
+    // Documents of clients, with the keys that they name, are read by `client-documents.ts`; nothing is left to dial for.
+    fetch: () => Promise.reject(new Error("the library of the authorization server fetches nothing")),
     ...tokenSettings(options),
     ...interactionSettings(parts),
   };
-}
-
-/** The library dials for one thing alone: the key set that a client's metadata document names. */
-function fetchKeys({ fetchPublic }: AuthServerOptions, url: string | URL | Request): Promise<Response> {
-  const target = url instanceof Request ? url.url : String(url);
-  if (fetchPublic === undefined || !target.startsWith("https://")) {
-    return Promise.reject(new Error("the authorization server fetches nothing from there"));
-  }
-  return fetchPublic(target, { headers: { accept: "application/json" } });
 }
 
 function featureSettings(parts: ProviderParts): NonNullable<Configuration["features"]> {
@@ -147,7 +139,10 @@ function tokenSettings(options: AuthServerOptions): Configuration {
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
     expiresWithSession: () => false,
-    extraTokenClaims: (ctx, token) => {
+    extraTokenClaims: async (ctx, token) => {
+      // Whom a token is for is looked up elsewhere; a service has nobody but itself, and can be on the deny list too.
+      if (token.kind === "ClientCredentials" && (await options.isDenied?.(token.clientId ?? "")) === true)
+        throw new errors.UnauthorizedClient("the client is not let in");
       const person = token.kind === "AccessToken" ? personIn(ctx) : undefined;
       return person === undefined ? undefined : { groups: [...person.groups] };
     },

@@ -5,7 +5,14 @@ import { messagePage, sendPage, sendRedirect } from "../web/page.ts";
 import type { Page } from "../web/page.ts";
 import type { BrokeredPeople } from "./brokered-people.ts";
 import { digestOf } from "./digest.ts";
-import { deniedPage, finishInteraction, leaveOtherSession, lostPage, type PageRequest } from "./interaction.ts";
+import {
+  deniedPage,
+  finishInteraction,
+  leaveOtherSession,
+  lostPage,
+  signedInAt,
+  type PageRequest,
+} from "./interaction.ts";
 import type { Broker, LogEvent } from "./options.ts";
 import { paths } from "./paths.ts";
 import type { GrantRecords, ProviderFinished, ProviderPerson } from "./port.ts";
@@ -22,6 +29,8 @@ export interface ProviderSignInContext {
   readonly isReserved: (subject: string) => boolean;
   /** Who is denied is not let in, and nothing of them is kept. */
   readonly isDenied: (subject: string) => Promise<boolean>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   readonly log: LogEvent;
 }
 
@@ -61,9 +70,10 @@ export async function returnFromProvider(
   }
   const { uid, kept } = attempt;
   const redirectUri = callbackUri(context);
+  const since = context.now();
   const finished = await context.broker.provider.finish({ redirectUri, state, kept, parameters });
   if (finished.ok) {
-    await settle(context, request, { uid, state, person: finished.person });
+    await settle(context, request, { uid, state, since, person: finished.person });
   } else {
     context.log("authserver.provider-refused", { reason: finished.reason });
     sendPage(request.res, finished.reason === "unavailable" ? 503 : 403, failedPage(finished));
@@ -73,6 +83,8 @@ export async function returnFromProvider(
 interface Arrived {
   readonly uid: string;
   readonly state: string;
+  /** Before the provider vouched for them, in milliseconds since the epoch. */
+  readonly since: number;
   readonly person: ProviderPerson;
 }
 
@@ -80,7 +92,7 @@ interface Arrived {
 async function settle(
   context: ProviderSignInContext,
   { req, res }: Omit<PageRequest, "uid">,
-  { uid, state, person }: Arrived,
+  { uid, state, since, person }: Arrived,
 ): Promise<void> {
   const { subject } = person;
   const refuse = (reason: string, page: Page): void => {
@@ -100,7 +112,7 @@ async function settle(
     await context.people.remember(person);
     context.log("authserver.signed-in", { subject });
     await leaveOtherSession(context.library, { req, res }, { interaction, subject });
-    await finishInteraction(interaction, res, { login: { accountId: subject, remember: false } });
+    await finishInteraction(interaction, res, { login: signedInAt(subject, since) });
   }
 }
 

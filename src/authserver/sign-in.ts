@@ -4,7 +4,14 @@ import type { Client, Interaction } from "oidc-provider";
 import { limits } from "../model/limits.ts";
 import { sendPage } from "../web/page.ts";
 import { isDocumentClientId } from "./client-document.ts";
-import { deniedPage, findInteraction, finishInteraction, leaveOtherSession, lostPage } from "./interaction.ts";
+import {
+  deniedPage,
+  findInteraction,
+  finishInteraction,
+  leaveOtherSession,
+  lostPage,
+  signedInAt,
+} from "./interaction.ts";
 import type { PageRequest } from "./interaction.ts";
 import type { AuthServerOptions, LogEvent, RegisteredClient } from "./options.ts";
 import { consentPage, signInPage } from "./pages.ts";
@@ -26,8 +33,10 @@ export interface SignInContext {
   readonly isDenied: (subject: string) => Promise<boolean>;
   /** Sends the browser to the company's provider; undefined where people sign in here, with passwords. */
   readonly goToProvider: ((request: PageRequest, loginHint: string | undefined) => Promise<void>) | undefined;
-  /** Signs the token that each form carries. */
-  readonly formKey: string;
+  /** Sign the token that each form carries: the first signs, and what the others signed is taken still. */
+  readonly formKeys: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   readonly log: LogEvent;
 }
 
@@ -66,7 +75,7 @@ export async function submitInteraction(
   fields: URLSearchParams,
 ): Promise<void> {
   const ongoing = await findOngoing(context, request);
-  if (ongoing === undefined || !isToken(fields.get("token") ?? "", ongoing.form.token)) {
+  if (ongoing === undefined || !isOwnForm(context, ongoing.interaction, fields)) {
     context.log("authserver.form-refused", { known: ongoing !== undefined });
     sendPage(request.res, 403, lostPage());
   } else if (fields.get("action") !== "go") {
@@ -89,6 +98,7 @@ async function signIn(
   const username = fields.get("username") ?? "";
   const password = fields.get("password") ?? "";
   const address = request.req.socket.remoteAddress ?? "";
+  const since = context.now();
   const answer = await signInWithPassword(context, { username, password, address });
   const retry = (status: number, problem: string): void => {
     sendPage(request.res, status, signInPage({ ...ongoing.form, username, problem }));
@@ -104,7 +114,7 @@ async function signIn(
     context.log("authserver.sign-in-failed", { address });
     retry(403, "The user name or the password is wrong.");
   } else {
-    await enter(context, request, ongoing, answer.user.subject);
+    await enter(context, request, ongoing, { subject: answer.user.subject, since });
   }
 }
 
@@ -112,7 +122,7 @@ async function enter(
   context: SignInContext,
   request: PageRequest,
   { interaction, client: { clientId } }: Ongoing,
-  subject: string,
+  { subject, since }: { readonly subject: string; readonly since: number },
 ): Promise<void> {
   if (await context.isDenied(subject)) {
     context.log("authserver.sign-in-denied", { clientId });
@@ -121,7 +131,7 @@ async function enter(
   }
   context.log("authserver.signed-in", { subject, clientId });
   await leaveOtherSession(context.provider, request, { interaction, subject });
-  await finishInteraction(interaction, request.res, { login: { accountId: subject, remember: false } });
+  await finishInteraction(interaction, request.res, { login: signedInAt(subject, since) });
 }
 
 /** What the library found missing is already what this person may have; with nothing left there is nothing to ask. */
@@ -170,7 +180,7 @@ async function findOngoing(context: SignInContext, request: PageRequest): Promis
   const target = redirectTarget(redirectUri);
   if (client === undefined || target === undefined) return undefined;
   const action = `${paths.interaction}/${request.uid}`;
-  const token = formToken(context.formKey, interaction);
+  const token = formToken(context.formKeys[0] ?? "", interaction);
   return { interaction, client, form: { action, token, target, clientName: client.clientName ?? client.clientId } };
 }
 
@@ -199,7 +209,11 @@ function formToken(formKey: string, interaction: Interaction): string {
   return createHmac("sha256", formKey).update(`form:${interaction.prompt.name}:${interaction.uid}`).digest("base64url");
 }
 
-function isToken(presented: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(presented), Buffer.from(expected)];
-  return left.byteLength === right.byteLength && timingSafeEqual(left, right);
+/** A form that was shown before the key was replaced is ours still. */
+function isOwnForm({ formKeys }: SignInContext, interaction: Interaction, fields: URLSearchParams): boolean {
+  const presented = Buffer.from(fields.get("token") ?? "");
+  return formKeys.some((key) => {
+    const expected = Buffer.from(formToken(key, interaction));
+    return presented.byteLength === expected.byteLength && timingSafeEqual(presented, expected);
+  });
 }

@@ -24,8 +24,9 @@ interface Written {
  * all share. The newest is let in and the oldest leave: whoever writes very many leaves others less time to sign in, and
  * cannot keep anybody from beginning. Counted for all addresses together, as one network has as many as it likes.
  *
- * An authorization in which somebody signed in leaves the strangers' room for one of this person's own, and the client
- * that it is for leaves with it: no stranger pushes these out. While replicas write at once there can be one record more
+ * An authorization in which somebody signed in leaves the strangers' room for one of this person's own: no stranger pushes
+ * it out. The client that it is for stays until somebody consents: to begin an authorization costs whoever has signed in
+ * nothing, and registrations that leave by it would have no bound. While replicas write at once there can be one record more
  * for each of these writes. Call it once the record is written; `drop` removes one.
  */
 export async function boundStrangers(
@@ -36,7 +37,7 @@ export async function boundStrangers(
 ): Promise<void> {
   const room = roomOf(model, written.payload);
   if (room === undefined) return;
-  if (room.signedIn) await leaveStrangers(records, written);
+  if (room.signedIn) await leaveRoom("Interaction", records, written.digest);
   if ((await records.addMember(room.key, written.digest, written.ttlMs)) <= room.max) return;
   // Some at a time, so that not every write of a flood has to look for the oldest.
   const batch = Math.min(limits.oauthEvictedRecordsMax, Math.ceil(room.max / 20));
@@ -61,12 +62,6 @@ function roomOf(model: string, payload: AdapterPayload): (Room & { readonly sign
 /** Who signed in, in this authorization or in this browser before; both stand here by the library's word. */
 function subjectOf({ session, result }: AdapterPayload): string | undefined {
   return session?.accountId ?? result?.login?.accountId;
-}
-
-async function leaveStrangers(records: GrantRecords, { payload, digest }: Written): Promise<void> {
-  await leaveRoom("Interaction", records, digest);
-  const clientId = payload.params?.["client_id"];
-  if (typeof clientId === "string") await leaveRoom("Client", records, digestOf(clientId));
 }
 
 function strangersOf(model: "Interaction" | "Client"): RecordKey {

@@ -10,6 +10,8 @@ import { readList, textsOf } from "../web/written-list.ts";
 export interface Browser {
   /** What each form of this browser carries, so that no other site can send one. */
   readonly formToken: string;
+  /** The tokens that its forms may carry: the above, and those of keys of before. */
+  readonly formTokens: readonly string[];
   readonly who: SignedIn | undefined;
   /** When they signed in, in milliseconds since the epoch; 0 for nobody. */
   readonly since: number;
@@ -26,11 +28,13 @@ export interface BrowserSessions {
    */
   signIn(browser: Browser, res: ServerResponse, entry: Entry): Promise<void>;
   signOut(browser: Browser, res: ServerResponse): Promise<void>;
-  /** Keeps one text with this session until it is let go, for `browserAttemptMs`; a later one replaces it. */
-  keep(browser: Browser, text: string): Promise<void>;
-  /** The kept text, left where it is. */
-  kept(browser: Browser): Promise<string | undefined>;
-  letGo(browser: Browser): Promise<void>;
+  /**
+   * Keeps a text with this session under a state that only its answer knows, for `browserAttemptMs`. Not checked: how many
+   * are kept, which whoever begins them has counted.
+   */
+  keep(browser: Browser, state: string, text: string): Promise<void>;
+  /** The text that was kept under this state, once; another state, such as a forged answer's, leaves it where it is. */
+  take(browser: Browser, state: string): Promise<string | undefined>;
 }
 
 /** Somebody who signed in, and when: milliseconds since the epoch. */
@@ -53,21 +57,23 @@ export function createBrowserSessions(of: {
   readonly publicUrl: string;
   readonly records: BrowserRecords;
   readonly sealer: Sealer;
-  /** Signs the tokens of forms; the same on all replicas. */
-  readonly formKey: Uint8Array;
+  /** Sign the tokens of forms: the first signs, and what the others signed is taken still. The same on all replicas. */
+  readonly formKeys: readonly Uint8Array[];
   readonly random: (bytes: number) => Uint8Array;
 }): BrowserSessions {
   const { records, sealer } = of;
   const cookie = createCookie(of.publicUrl, "sallyport_browser");
   const newId = (): string => Buffer.from(of.random(idBytes)).toString("base64url");
-  const describe = (id: string, entry: Entry | undefined): Browser => ({
-    formToken: createHmac("sha256", of.formKey).update(`connect-form:${id}`).digest("base64url"),
-    digest: digestOf(id),
-    who: entry?.who,
-    since: entry?.since ?? 0,
-  });
+  const describe = (id: string, entry: Entry | undefined): Browser => {
+    const formTokens = of.formKeys.map((key) =>
+      createHmac("sha256", key).update(`connect-form:${id}`).digest("base64url"),
+    );
+    const [formToken = ""] = formTokens;
+    return { formToken, formTokens, digest: digestOf(id), who: entry?.who, since: entry?.since ?? 0 };
+  };
+  // What is kept with the session needs its id and somebody who is signed in with it, so it is lost by this and ages out.
   const forget = async ({ digest }: Browser): Promise<void> => {
-    await Promise.all([records.delete(sessionKey(digest)), records.delete(keptKey(digest))]);
+    await records.delete(sessionKey(digest));
   };
   return {
     of: async (req, res) => {
@@ -90,25 +96,25 @@ export function createBrowserSessions(of: {
       await forget(browser);
       cookie.clear(res);
     },
-    keep: async ({ digest }, text) => {
-      const key = keptKey(digest);
+    keep: async (browser, state, text) => {
+      const key = keptKey(browser, state);
       await records.set(key, sealer.seal(JSON.stringify(key), text), limits.browserAttemptMs);
     },
-    kept: async ({ digest }) => {
-      const key = keptKey(digest);
-      const sealed = await records.get(key);
+    take: async (browser, state) => {
+      const key = keptKey(browser, state);
+      const sealed = await records.take(key);
       return sealed === undefined ? undefined : sealer.open(JSON.stringify(key), sealed);
-    },
-    letGo: async ({ digest }) => {
-      await records.delete(keptKey(digest));
     },
   };
 }
 
 /** Whether a form carries the token of the browser that sent it. */
 export function isOwnForm(browser: Browser, fields: URLSearchParams): boolean {
-  const [left, right] = [Buffer.from(fields.get("token") ?? ""), Buffer.from(browser.formToken)];
-  return left.byteLength === right.byteLength && timingSafeEqual(left, right);
+  const presented = Buffer.from(fields.get("token") ?? "");
+  return browser.formTokens.some((token) => {
+    const expected = Buffer.from(token);
+    return presented.byteLength === expected.byteLength && timingSafeEqual(presented, expected);
+  });
 }
 
 function writeEntry({ who: { person, name, groups }, since }: Entry): string {
@@ -128,8 +134,8 @@ function sessionKey(digest: string): RecordKey {
   return ["browser-session", "default", digest];
 }
 
-function keptKey(digest: string): RecordKey {
-  return ["browser-grant", "default", digest];
+function keptKey({ digest }: Browser, state: string): RecordKey {
+  return ["browser-grant", "default", digestOf(JSON.stringify([digest, state]))];
 }
 
 function digestOf(id: string): string {

@@ -18,8 +18,8 @@ export interface ConnectOptions {
   readonly says: Says;
   readonly records: BrowserRecords;
   readonly sealer: Sealer;
-  /** Signs the tokens of forms; the same on all replicas. */
-  readonly formKey: Uint8Array;
+  /** Sign the tokens of forms: the first signs, and what the others signed is taken still. The same on all replicas. */
+  readonly formKeys: readonly Uint8Array[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Cryptographically random bytes. */

@@ -50,18 +50,18 @@ export async function takeConsent(
 }
 
 /**
- * Where an upstream's authorization server sends the browser back to. An answer to another attempt leaves this one
- * where it is: any page can send the browser here. That an attempt counts once, the book of grants sees to.
+ * Where an upstream's authorization server sends the browser back to. Of several that a browser has begun, the state says
+ * which this is; an answer with another leaves all of them where they are: any page can send the browser here.
  */
 export async function finishGrant(room: ConnectRoom, visit: OwnVisit): Promise<void> {
-  const attempt = await room.sessions.kept(visit.browser);
+  const [state = "", ...more] = visit.url.searchParams.getAll("state");
+  const attempt = more.length === 0 ? await room.sessions.take(visit.browser, state) : undefined;
   if (attempt === undefined || room.grants === undefined) {
     sendRefusal(room, visit, refuse("CONNECT_ATTEMPT_LOST", { what: "grant" }).refusal, visit.browser);
     return;
   }
   const { person } = visit.who;
   const finished = await room.grants.finish({ person, attempt, params: visit.url.searchParams });
-  if (finished.ok || finished.refusal.facts["reason"] !== "attempt-not-yours") await room.sessions.letGo(visit.browser);
   if (!finished.ok) {
     sendRefusal(room, visit, finished.refusal);
     return;
@@ -129,8 +129,9 @@ async function beginGrant(room: ConnectRoom, visit: OwnVisit, matter: Matter): P
     sendRefusal(room, visit, begun.refusal);
     return;
   }
-  await room.sessions.keep(visit.browser, begun.value.attempt);
-  sendPage(visit.res, 200, goOnPage(begun.value.url));
+  const { url, attempt, state } = begun.value;
+  await room.sessions.keep(visit.browser, state, attempt);
+  sendPage(visit.res, 200, goOnPage(url));
 }
 
 /**

@@ -71,7 +71,8 @@ export interface UserGrants {
   upstreams(): readonly { readonly name: string; readonly title: string }[];
   describe(person: Person, upstream: string): Promise<Result<GrantDescription>>;
   /**
-   * Where the person allows it, and what `finish` needs again: it is kept with this browser's session, used once.
+   * Where the person allows it, and what `finish` needs again: it is kept with this browser's session, used once. The
+   * answer brings the `state` back.
    * `clientId` is the client that is consented to with the grant; empty when the person connects without one.
    */
   begin(request: {
@@ -79,7 +80,7 @@ export interface UserGrants {
     readonly clientId: string;
     readonly upstream: string;
     readonly redirectUri: string;
-  }): Promise<Result<{ readonly url: string; readonly attempt: string }>>;
+  }): Promise<Result<{ readonly url: string; readonly attempt: string; readonly state: string }>>;
   finish(request: {
     readonly person: Person;
     readonly attempt: string;

@@ -7,8 +7,6 @@ import type { PasswordWay, SignedIn, SignInWay } from "./port.ts";
 import { sendRefusal } from "./visit.ts";
 import type { ConnectRoom, Visit } from "./visit.ts";
 
-const stateBytes = 32;
-
 /** The page for whoever is not signed in. Somebody whom a link was made for is shown the ways of their issuer alone. */
 export function askToSignIn(room: ConnectRoom, visit: Visit, issuer: string | undefined): void {
   const fitting = room.ways.filter((way) => way.issuer === issuer);
@@ -56,26 +54,27 @@ export async function signInElsewhere(room: ConnectRoom, visit: Visit): Promise<
     askToSignIn(room, visit, undefined);
     return;
   }
-  const state = Buffer.from(room.random(stateBytes)).toString("base64url");
+  const state = room.attempts.newState();
   const begun = await way.begin(state);
   if (!begun.ok) {
     sendRefusal(room, visit, begun.refusal);
     return;
   }
   const target = pageTarget(visit.url.searchParams.get("target"));
-  room.attempts.keep(visit.res, { way: way.id, state, kept: begun.value.kept, target });
+  room.attempts.keep(visit, state, { way: way.id, kept: begun.value.kept, target });
   sendRedirect(visit.res, begun.value.url);
 }
 
 /** Where the provider sends the browser back to. Another browser has no attempt under way, and is refused. */
 export async function finishSignIn(room: ConnectRoom, visit: Visit): Promise<void> {
-  const attempt = room.attempts.take(visit.req, visit.res, visit.url.searchParams.get("state") ?? "");
+  const [state = "", ...more] = visit.url.searchParams.getAll("state");
+  const attempt = more.length === 0 ? room.attempts.take(visit, state) : undefined;
   const way = attempt === undefined ? undefined : wayOf(room, attempt.way, "provider");
   if (attempt === undefined || way === undefined) {
     sendRefusal(room, visit, refuse("CONNECT_ATTEMPT_LOST", { what: "sign-in" }).refusal);
     return;
   }
-  const { state, kept, target } = attempt;
+  const { kept, target } = attempt;
   const finished = await way.finish({ state, kept, parameters: visit.url.searchParams });
   if (finished.ok) await enter(room, visit, finished.value, target);
   else sendRefusal(room, visit, finished.refusal);

@@ -406,8 +406,12 @@ export const limits = {
   /** A client's metadata document, which a stranger names and the gateway fetches. */
   oauthClientDocumentBytesMax: 10_240,
   oauthClientDocumentTimeoutMs: 5_000,
+  /** Readings kept of clients in use, good ones of others, and failures: of each so many, in one process. */
   oauthClientDocumentsMax: 500,
-  /** Fetches of such documents under way at once, and begun within a minute, in one process. */
+  /**
+   * Readings under way at once, and fetches begun within a minute, of documents and of the keys that they name, in one
+   * process: for clients in use, and as many for all others.
+   */
   oauthClientDocumentFetchesMax: 8,
   oauthClientDocumentFetchesPerMinuteMax: 120,
   /** How long a document is taken as read: what its server says, within these; the middle one where it says nothing. */
@@ -418,15 +422,15 @@ export const limits = {
   oauthClientDocumentStaleMsMax: 86_400_000,
   oauthClientDocumentFailureMs: 10_000,
   /**
-   * Authorizations under way, and registrations within the first of the times below, as which nobody has signed in:
-   * strangers write both, into a store that all share. The newest push the oldest out, so many at a time at most.
+   * Authorizations under way in which nobody has signed in, and registrations, within the first of the times below, to
+   * which nobody has consented: strangers write both, into a store that all share. The newest push the oldest out, so many at a time at most.
    */
   oauthInteractionsMax: 10_000,
   oauthRegistrationsUnusedMax: 2_000,
   oauthEvictedRecordsMax: 100,
   /** Authorizations in which one person has signed in and not consented yet. */
   oauthInteractionsPerPersonMax: 50,
-  /** A registration nobody has signed in with is forgotten after the first, one out of use after the second. */
+  /** A registration nobody has consented to is forgotten after the first, one out of use after the second. */
   oauthRegistrationUnusedMs: 86_400_000,
   oauthRegistrationIdleMs: 7_776_000_000,
   /** Failed sign-ins within a window: of one user from one address, and of one user from anywhere. */
@@ -502,8 +506,10 @@ export const limits = {
   browserSessionMs: 3_600_000,
   /** How long a sign-in at a provider, or a grant at an upstream's authorization server, may take in a browser. */
   browserAttemptMs: 900_000,
-  /** Name and value of one cookie; browsers drop those over 4,096 bytes. */
-  browserCookieCharsMax: 4_000,
+  /** Sign-ins at a provider that one browser has under way for the connect pages; each is a cookie. */
+  browserSignInsMax: 4,
+  /** Value of one such cookie. Browsers drop those over 4,096 bytes, and all of them are sent with every request. */
+  browserCookieCharsMax: 2_000,
   /** How long a link to a connect page is good for. */
   connectLinkMs: 86_400_000,
   connectLinkCharsMax: 8_192,

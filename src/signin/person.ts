@@ -1,14 +1,16 @@
 import { readOwn } from "../model/json.ts";
-import type { Json, JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import { readClaim } from "../model/read-claim.ts";
+import { readGroups } from "../model/read-groups.ts";
 import { refuse } from "../model/refusal.ts";
 import { ok } from "../model/result.ts";
 import type { Refused, Result } from "../model/result.ts";
+import { isEmailClaim, spelledSubject } from "../model/spelled-subject.ts";
 
 /** Somebody as the provider's claims describe them. */
 export interface Person {
-  /** The claim that configuration names, `sub` unless it says otherwise. */
+  /** Of the claim that configuration names, `sub` unless it says otherwise; an e-mail address in its one spelling. */
   readonly subject: string;
   /** For pages alone: the person may have chosen it. Falls back to the subject. */
   readonly name: string;
@@ -32,12 +34,13 @@ export interface PersonRules {
  */
 export function readPerson(claims: JsonObject, rules: PersonRules): Result<Person> {
   const emailVerified = readOwn(claims, "email_verified") === true;
-  const subject = readClaim(claims, rules.subjectFrom);
-  if (typeof subject !== "string" || subject === "") return unreadable(rules.subjectFrom, "missing or not text");
-  if (subject.length > rules.limits.identityCharsMax) return unreadable(rules.subjectFrom, "too long");
+  const named = readClaim(claims, rules.subjectFrom);
+  if (typeof named !== "string" || named === "") return unreadable(rules.subjectFrom, "missing or not text");
+  if (named.length > rules.limits.identityCharsMax) return unreadable(rules.subjectFrom, "too long");
   // Whoever can write any address into a profile would otherwise be whomever they like.
-  if (rules.subjectFrom === "email" && !emailVerified) return unreadable("email", "not verified");
-  const groups = readGroups(claims, rules);
+  if (isEmailClaim(rules.subjectFrom) && !emailVerified) return unreadable("email", "not verified");
+  const subject = spelledSubject(rules.subjectFrom, named);
+  const groups = groupsOf(claims, rules);
   if (!groups.ok) return groups;
   const email = readOwn(claims, "email");
   const name = readOwn(claims, "name");
@@ -51,20 +54,10 @@ export function readPerson(claims: JsonObject, rules: PersonRules): Result<Perso
   });
 }
 
-function readGroups(claims: JsonObject, { groupsClaim, limits }: PersonRules): Result<readonly string[]> {
-  if (groupsClaim === undefined) return ok([]);
-  // With very many groups some providers send a pointer to them instead (OpenID Connect Core §5.6.2).
-  if (readOwn(readOwn(claims, "_claim_names"), groupsClaim) !== undefined)
-    return unreadable(groupsClaim, "distributed claim");
-  const value = readClaim(claims, groupsClaim);
-  const groups = value === undefined ? [] : textList(value);
-  if (groups === undefined) return unreadable(groupsClaim, "not a list of text");
-  return groups.length > limits.groupsPerPersonMax ? unreadable(groupsClaim, "too many") : ok(groups);
-}
-
-function textList(value: Json): readonly string[] | undefined {
-  if (typeof value === "string") return [value];
-  return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
+function groupsOf(claims: JsonObject, { groupsClaim, limits }: PersonRules): Result<readonly string[]> {
+  const read = readGroups(claims, groupsClaim);
+  if (!read.ok) return unreadable(groupsClaim ?? "", read.reason);
+  return read.groups.length > limits.groupsPerPersonMax ? unreadable(groupsClaim ?? "", "too many") : ok(read.groups);
 }
 
 /** The claim and what is wrong with it are told, its value is not. */

@@ -213,6 +213,13 @@ describe("the profile of", () => {
 describe("what configuration says goes before the profile", () => {
   it.each<[string, Rules, JWTPayload, Record<string, unknown>, unknown]>([
     ["the subject", { profile: "entra", subjectClaim: "sub" }, { oid: "o" }, { typ: "JWT" }, { subject: "u1" }],
+    [
+      "the subject by e-mail address, in its one spelling",
+      { subjectClaim: "email" },
+      { email: "Ada@Corp.Test" },
+      {},
+      { subject: "ada@corp.test" },
+    ],
     ["the subject, absent", { subjectClaim: "uid" }, {}, {}, "AUTH_CLAIM_INVALID"],
     [
       "groups",

@@ -2,6 +2,10 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { CryptoKey, JWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AssertionIssuer } from "../../src/authserver/assertion-issuer.ts";
+import { endSignIns } from "../../src/authserver/ended-sign-ins.ts";
+import { limits } from "../../src/model/limits.ts";
+import { StoreUnavailable } from "../../src/model/records.ts";
+import { readPerson } from "../../src/signin/person.ts";
 import { createFakeProvider, createTestSealer } from "./fake-provider.ts";
 import { decodeToken, postForm, robot, startHarness } from "./harness.ts";
 import type { Answer, Changes, Harness } from "./harness.ts";
@@ -38,6 +42,7 @@ function issuerOf({ issuer, jwk }: Signer, more: Partial<AssertionIssuer> = {}):
     algorithms: ["RS256", "ES256"],
     subjectFrom: "sub",
     groupsClaim: "groups",
+    groupsMax: 3,
     clients: undefined,
     fetch: (url) => {
       const found = documents[String(url)];
@@ -251,6 +256,69 @@ describe("an identity assertion (ID-JAG)", () => {
   ])("whose e-mail address is %s names nobody", async (_what, claims) => {
     const { body } = await bring(harness, await assertion(harness, { signer: entra, claims }));
     expect([body["error"], harness.events.at(-1)?.facts["fault"]]).toEqual(["invalid_grant", "subject"]);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["are an object", { groups: { staff: true } }],
+    ["are a number", { groups: 7 }],
+    ["are null", { groups: null }],
+    ["have one that is no text", { groups: ["staff", 7] }],
+    ["are elsewhere", { groups: undefined, _claim_names: { groups: "src1" }, _claim_sources: { src1: {} } }],
+    ["are elsewhere and here", { groups: ["staff"], _claim_names: { groups: "src1" } }],
+    ["are more than may be", { groups: ["a", "b", "c", "d"] }],
+  ])("whose groups %s is refused, since a rule that denies one of them would miss", async (_what, claims) => {
+    const { status, body } = await bring(harness, await assertion(harness, { claims }));
+    expect([status, body["error"], harness.events.at(-1)?.facts["fault"]]).toEqual([400, "invalid_grant", "groups"]);
+  });
+
+  it.each<[string, unknown, readonly string[]]>([
+    ["are absent", undefined, []],
+    ["are none", [], []],
+    ["are as many as may be", ["a", "b", "c"], ["okta:a", "okta:b", "okta:c"]],
+    ["are one, as text", "staff", ["okta:staff"]],
+  ])("whose groups %s is read as it says", async (_what, groups, expected) => {
+    const { body } = await bring(harness, await assertion(harness, { claims: { groups } }));
+    expect(decodeToken(body["access_token"]).claims["groups"]).toEqual(expected);
+  });
+
+  it("of the provider and named by e-mail address is about whom the provider signs in by another spelling", async () => {
+    const broker = {
+      issuer: entra.issuer,
+      provider: createFakeProvider(),
+      sealer: createTestSealer(),
+      regrantSeconds: 9,
+    };
+    const brokered = await start({ broker, users: [] });
+    const claims = { email: "ADA@Corp.test", email_verified: true };
+    const { body } = await bring(brokered, await assertion(brokered, { signer: entra, claims }));
+    const signedIn = readPerson(claims, { subjectFrom: "email", groupsClaim: undefined, limits });
+    expect(signedIn).toMatchObject({ ok: true, value: { subject: "ada@corp.test" } });
+    expect(decodeToken(body["access_token"]).claims["sub"]).toBe("ada@corp.test");
+    await brokered.close();
+  });
+
+  it("about somebody on the deny list gives no token, and none while nobody can tell", async () => {
+    let denied: readonly string[] = ["okta:ada"];
+    const isDenied = (subject: string): Promise<boolean> =>
+      denied.includes("?") ? Promise.reject(new StoreUnavailable("down")) : Promise.resolve(denied.includes(subject));
+    const guarded = await start({ isDenied });
+    const { status, body } = await bring(guarded, await assertion(guarded));
+    expect([status, body["error"], guarded.events.at(-1)?.facts["fault"]]).toEqual([400, "invalid_grant", "denied"]);
+    denied = ["?"];
+    expect((await bring(guarded, await assertion(guarded))).status).toBe(503);
+    denied = ["okta:bob", "ada"];
+    expect((await bring(guarded, await assertion(guarded))).status).toBe(200);
+    await guarded.close();
+  });
+
+  it("that is older than the end of its person's sign-ins gives no token, and a newer one does", async () => {
+    const at = await start();
+    const who = { tenant: "default", issuer: at.server.issuer, subject: "okta:ada" };
+    await endSignIns(at.records, who, { now: Date.now() - 10_000, refreshTokenSeconds: 60 });
+    const before = await bring(at, await assertion(at, { claims: { iat: Math.floor(Date.now() / 1_000) - 11 } }));
+    expect([before.body["error"], at.events.at(-1)?.facts["fault"]]).toEqual(["invalid_grant", "ended"]);
+    expect((await bring(at, await assertion(at))).status).toBe(200);
+    await at.close();
   });
 
   it("is taken from the clients that its issuer is configured with, and each brings its own", async () => {

@@ -2,8 +2,19 @@ import { afterEach, describe, expect, it } from "vitest";
 import { endSignIns, hasEnded } from "../../src/authserver/ended-sign-ins.ts";
 import { limits } from "../../src/model/limits.ts";
 import { createMemoryStore } from "../../src/store/memory.ts";
-import { createBrowser } from "./browser.ts";
-import { ada, authorizationUrl, bob, exchange, obtainCode, refresh, registerPublic, startHarness } from "./harness.ts";
+import { createBrowser, hiddenToken } from "./browser.ts";
+import {
+  ada,
+  authorizationUrl,
+  bob,
+  exchange,
+  obtainCode,
+  postForm,
+  refresh,
+  registerPublic,
+  robot,
+  startHarness,
+} from "./harness.ts";
 import type { Harness } from "./harness.ts";
 
 const denied = new Set<string>();
@@ -32,6 +43,19 @@ describe("somebody on the deny list", () => {
     denied.add(ada.subject);
     const refused = await exchange(harness, flow);
     expect([refused.status, refused.body["error"]]).toEqual([400, "invalid_grant"]);
+  });
+});
+
+describe("a service on the deny list", () => {
+  it("gets no token, and others do", async () => {
+    harness = await startHarness({ isDenied: (subject) => Promise.resolve(denied.has(subject)) });
+    const fields = { grant_type: "client_credentials", resource: `${harness.server.issuer}/support/mcp` };
+    const authorization = `Basic ${Buffer.from(`${robot.clientId}:${robot.clientSecret}`).toString("base64")}`;
+    denied.add("another");
+    expect((await postForm(harness, "/token", fields, { authorization })).status).toBe(200);
+    denied.add(robot.clientId);
+    const refused = await postForm(harness, "/token", fields, { authorization });
+    expect([refused.status, refused.body["error"]]).toEqual([400, "unauthorized_client"]);
   });
 });
 
@@ -83,6 +107,26 @@ describe("somebody whose sign-ins were ended", () => {
     expect((await browser.open(url)).text).not.toContain('name="password"');
     await ended(ada.subject);
     expect((await browser.open(url)).text).toContain('name="password"');
+  });
+
+  it("does not go on with a password that was accepted before, when the browser comes back only after", async () => {
+    harness = await startHarness();
+    const browser = createBrowser();
+    const form = await browser.open(authorizationUrl(harness, await registerPublic(harness)));
+    harness.advance(-10_000);
+    const body = new URLSearchParams({
+      token: hiddenToken(form),
+      action: "go",
+      username: ada.username,
+      password: ada.password,
+    });
+    const cookie = [...browser.cookies].map(([key, value]) => `${key.split(";")[0] ?? ""}=${value}`).join("; ");
+    const posted = await fetch(form.url, { method: "POST", body, headers: { cookie }, redirect: "manual" });
+    const resume = new URL(posted.headers.get("location") ?? "", harness.origin);
+    await ended(ada.subject, Date.now() - 5_000);
+    const page = await browser.open(resume);
+    expect(page.text).toContain('name="password"');
+    expect(page.text).not.toContain("Allow access?");
   });
 
   it("may sign in anew", async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { createBrowser } from "./browser.ts";
 import type { Browser, View } from "./browser.ts";
+import { endSignIns } from "../../src/authserver/ended-sign-ins.ts";
 import type { ProviderRechecked } from "../../src/authserver/port.ts";
 import { createFakeProvider, createTestSealer, grace } from "./fake-provider.ts";
 import type { FakeProvider } from "./fake-provider.ts";
@@ -131,6 +132,19 @@ describe("sign-in at the company's provider", () => {
     }
   });
 
+  it("ends with the sign-ins of its person, also when the browser goes on only after that", async () => {
+    const harness = await start(createFakeProvider());
+    const browser = createBrowser();
+    const { state } = await goToProvider(harness, browser);
+    harness.advance(-10_000);
+    const cookie = [...browser.cookies].map(([key, value]) => `${key.split(";")[0] ?? ""}=${value}`).join("; ");
+    const back = await fetch(callback(harness, state), { headers: { cookie }, redirect: "manual" });
+    const who = { tenant: "default", issuer: harness.server.issuer, subject: grace.subject };
+    await endSignIns(harness.records, who, { now: Date.now() - 5_000, refreshTokenSeconds: 60 });
+    const page = await browser.open(new URL(back.headers.get("location") ?? "", harness.origin));
+    expect([page.left?.origin, page.text.includes("Allow access?")]).toEqual(["https://idp.test", false]);
+  });
+
   it("leaves nothing of a stranger in the store but the authorization itself", async () => {
     const harness = await start(createFakeProvider());
     const clientId = await registerPublic(harness);
@@ -207,6 +221,7 @@ describe("sign-in at the company's provider", () => {
           algorithms: ["ES256"],
           subjectFrom: "sub",
           groupsClaim: undefined,
+          groupsMax: 3,
           clients: undefined,
           fetch: () => Promise.reject(new Error("none")),
         },

@@ -158,6 +158,7 @@ describe("sallyport why", () => {
       { type: "strangers", strangers: { addressPrefix: "192.0.2.0/24", count: 7 } },
       "7 such requests from 192.0.2.0/24 within a minute.",
     ],
+    ["rules that constrained it", { constrained: ["few", "no-ssn"] }, "It was constrained by few, no-ssn."],
     ["a list", { type: "listed", listed: { shown: 2, known: 5 } }, "2 of 5 items were shown."],
     ["times", { durationMs: 9, upstreamMs: 4 }, "It took 9 ms, of which the upstream 4 ms."],
     ["a loss", { type: "administration", loss: { sink: "file", count: 3 } }, "The sink file missed 3 events."],

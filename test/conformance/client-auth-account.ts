@@ -56,16 +56,26 @@ export const principal: Principal = {
 const caller = { caller: { principal } };
 const redirectUri = "http://localhost:8080/connect/granted";
 
-/** The person agrees to whatever they are asked, by following the redirect. */
+/**
+ * The person agrees to whatever they are asked, by following the redirect. The operator names a server whose answers do
+ * not, as the refusal tells them to: most of the suite's servers are such.
+ */
 export function openAccount(where: Where, settings: Settings): Account {
   const base = optionsFor(where, settings);
   let grants = createGrants(base);
+  const useIssuer = (issuer: string): void => {
+    grants = createGrants({ ...base, upstreams: { up: { ...upstreamFor(where, settings), issuer } } });
+  };
   return {
     context: where.context,
-    useIssuer: (issuer) => {
-      grants = createGrants({ ...base, upstreams: { up: { ...upstreamFor(where, settings), issuer } } });
+    useIssuer,
+    send: async (method, params = {}) => {
+      const sent = await send({ where, grants }, method, params);
+      const unproven = "refusal" in sent && sent.refusal.facts["fault"] === "issuer-unproven";
+      if (!unproven) return sent;
+      useIssuer(String(sent.refusal.facts["issuer"]));
+      return send({ where, grants }, method, params);
     },
-    send: (method, params = {}) => send({ where, grants }, method, params),
   };
 }
 
@@ -82,12 +92,14 @@ function optionsFor(where: Where, settings: Settings): GrantsOptions {
       },
     },
     clientName: "Sallyport",
+    issuersElsewhere: {},
     clientDocumentUrl: settings.clientDocumentUrl,
     now: Date.now,
     random: randomBytes,
     jitter: Math.random,
     limits,
     log: () => undefined,
+    witness: { changed: () => undefined, quarantined: () => undefined },
   };
 }
 

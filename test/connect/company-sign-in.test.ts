@@ -30,7 +30,7 @@ async function start(auth: (of: CompanyProvider) => Record<string, unknown>): Pr
     upstreams: { tools: upstream.url },
     servers: { support: { tools: "" } },
     rules,
-    env: { PROVIDER_SECRET: company.clientSecret },
+    env: { PROVIDER_SECRET: company.clientSecret, SERVICE_SECRET: "of-a-service-0123456789" },
     config: {
       publicUrl,
       listen: { host: "127.0.0.1", port },
@@ -65,6 +65,10 @@ describe("the company's provider behind the built-in authorization server", () =
     start(({ issuer, clientId }) => ({
       builtIn: {
         alias: "corp",
+        clients: [
+          { clientId: "nightly", clientSecret: "${env:SERVICE_SECRET}", grants: ["clientCredentials"], scopes: [] },
+        ],
+        assertionIssuers: [{ alias: "okta", issuer: "https://okta.test" }],
         provider: {
           issuer,
           clientId,
@@ -107,6 +111,22 @@ describe("the company's provider behind the built-in authorization server", () =
     const other = await connectAs("bob");
     expect(other.text).toContain("corp:sales");
     expect(other.text).toContain("There is no server that you may use.");
+  });
+
+  it.each([
+    ["a service", () => "nightly"],
+    ["somebody of an assertion issuer", () => "okta:ada"],
+    ["the gateway itself", originOf],
+  ])("lets nobody in who is called like %s, on the connect pages as little as in a client", async (_name, called) => {
+    const subject = called();
+    company.groups.set(subject, ["staff"]);
+    const browser = createBrowser();
+    const refused = await connectAs(subject, browser);
+    expect([refused.status, refused.text.includes("/support/mcp")]).toEqual([403, false]);
+    expect(gateway.log.at(-1)).toContain("SIGNIN_ANSWER_INVALID");
+    expect((await browser.open(`${originOf()}/connect`)).text).toContain("<h1>Sign in</h1>");
+    const asked = await authorizeAt({ origin: originOf(), server: "support", company }, createBrowser());
+    expect(asked.consent.status).toBe(403);
   });
 
   it("the callback of one browser is refused in another", async () => {

@@ -79,7 +79,7 @@ export async function startBench(changes: Partial<ConnectOptions> = {}): Promise
     },
     records,
     sealer,
-    formKey: randomBytes(32),
+    formKeys: [randomBytes(32)],
     now,
     random: randomBytes,
     log: (event) => events.push(event),
@@ -167,12 +167,13 @@ function grantsInMemory(): GrantsInMemory {
       ),
     begin: (request) => {
       calls.push({ name: "begin", about: request });
-      const attempt = JSON.stringify(request);
-      return Promise.resolve(ok({ url: `${upstreamIssuer}/authorize?state=s1`, attempt }));
+      const state = `s${String(calls.filter(({ name }) => name === "begin").length)}`;
+      const attempt = JSON.stringify({ ...request, state });
+      return Promise.resolve(ok({ url: `${upstreamIssuer}/authorize?state=${state}`, attempt, state }));
     },
     finish: ({ person, attempt, params }) => {
-      const begun = JSON.parse(attempt) as { person: Person; upstream: string; clientId: string };
-      if (params.get("state") !== "s1")
+      const begun = JSON.parse(attempt) as { person: Person; upstream: string; clientId: string; state: string };
+      if (params.get("state") !== begun.state)
         return Promise.resolve(refuse("UPSTREAM_CONNECTION_REFUSED", { reason: "attempt-not-yours" }));
       calls.push({ name: "finish", about: { person, code: params.get("code") } });
       const clients = begun.clientId === "" ? [] : [begun.clientId];

@@ -161,6 +161,33 @@ describe("signing in at a provider", () => {
     expect([view.status, view.url.pathname]).toEqual([200, "/connect"]);
   });
 
+  it("several that one browser has begun each come back to their own page, in whatever order", async () => {
+    const states: (readonly [state: string, target: string])[] = [];
+    for (const target of ["/connect/tickets", "/connect", "/connect/crm"])
+      states.push([await begin(browser, target), target]);
+    for (const [state, target] of states.toReversed()) {
+      const view = await browser.open(`${bench.origin}/connect/callback?code=ada&state=${state}`);
+      expect(view.url.pathname).toBe(target);
+    }
+  });
+
+  it("so many at a time are kept that no request grows too large; the oldest is forgotten first", async () => {
+    const owner = { ...ada, clientId: `https://client.example/${"x".repeat(400)}` };
+    const states: string[] = [];
+    for (let index = 0; index < limits.browserSignInsMax + 2; index += 1) {
+      states.push(await begin(browser, linkPath("tickets", owner)));
+      bench.advance(1);
+    }
+    const begun = [...browser.cookies].filter(([name]) => name.includes("sign_in"));
+    expect(begun).toHaveLength(limits.browserSignInsMax);
+    for (const [, value] of begun) expect(value.length).toBeGreaterThan(limits.browserCookieCharsMax / 2);
+    expect(limits.browserSignInsMax * (limits.browserCookieCharsMax + 50)).toBeLessThan(0.6 * limits.headerBytesMax);
+    const statuses: number[] = [];
+    for (const state of states)
+      statuses.push((await browser.open(`${bench.origin}/connect/callback?code=ada&state=${state}`)).status);
+    expect(statuses).toEqual(states.map((_, index) => (index < 2 ? 403 : 200)));
+  });
+
   it.each([
     ["a line break", "/connect?x=\r\nSet-Cookie: a=b"],
     ["what no header may hold", "/connect?x=\u6f22"],
@@ -188,7 +215,8 @@ describe("signing in at a provider", () => {
   it("a link too long for the cookie is let go, and the person is signed in all the same", async () => {
     const owner = { ...ada, clientId: `https://client.example/${"x".repeat(3_000)}` };
     const state = await begin(browser, linkPath("tickets", owner));
-    for (const value of browser.cookies.values()) expect(value.length).toBeLessThan(4_000);
+    for (const value of browser.cookies.values())
+      expect(value.length).toBeLessThanOrEqual(limits.browserCookieCharsMax);
     const view = await browser.open(`${bench.origin}/connect/callback?code=ada&state=${state}`);
     expect(view.url.pathname).toBe("/connect");
   });
@@ -376,8 +404,18 @@ describe("consent", () => {
 
   it("that is under way survives an answer that somebody else's page sends the browser with", async () => {
     await answer("go");
-    expect((await browser.open(`${bench.origin}/connect/granted?code=c1&state=forged`)).status).toBe(502);
+    expect((await browser.open(`${bench.origin}/connect/granted?code=c1&state=forged`)).status).toBe(403);
     expect((await browser.open(`${bench.origin}/connect/granted?code=c1&state=s1`)).status).toBe(200);
+  });
+
+  it("to two upstreams that one browser has begun at once is finished for each, in whatever order", async () => {
+    const first = await signInAs("ada", linkPath());
+    const second = await browser.open(bench.origin + linkPath("crm"));
+    for (const page of [first, second])
+      await browser.submit(page, { link: new URL(page.url).searchParams.get("link") ?? "", action: "go" });
+    for (const state of ["s2", "s1"])
+      expect((await browser.open(`${bench.origin}/connect/granted?code=c&state=${state}`)).status).toBe(200);
+    expect([...bench.grants.grants.keys()]).toEqual(["ada crm", "ada tickets"]);
   });
 
   it("that a person began before somebody else signed in over them is not finished by the other", async () => {
@@ -481,7 +519,7 @@ describe("every page", () => {
     expect(cookies).toHaveLength(2);
     for (const cookie of cookies)
       expect(cookie).toMatch(
-        /^__Host-sallyport_(browser|sign_in)=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+        /^__Host-sallyport_(browser|sign_in_[\w-]+)=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
       );
   });
 });

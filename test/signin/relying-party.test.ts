@@ -189,6 +189,10 @@ describe("an answer that does not hold is refused as SIGNIN_ANSWER_INVALID", () 
       "an email nobody verified",
       { party: { subjectFrom: "email" }, behaviour: (b) => (b.claims["email"] = "a@b.test") },
     ],
+    [
+      "an email nobody verified, by its pointer",
+      { party: { subjectFrom: "/email" }, behaviour: (b) => (b.claims["email"] = "a@b.test") },
+    ],
   ])("%s", async (_, steps) => {
     expect(await signIn(steps)).toMatchObject({ ok: false, refusal: { code: "SIGNIN_ANSWER_INVALID" } });
   });
@@ -341,10 +345,10 @@ describe("who the person is", () => {
   it.each<[string, Partial<RelyingPartyOptions>, Record<string, unknown>, object]>([
     ["a claim that configuration names", { subjectFrom: "oid" }, { oid: "4711" }, { subject: "4711" }],
     [
-      "an email that the provider verified",
+      "an email that the provider verified, in its one spelling",
       { subjectFrom: "email" },
-      { email: "a@b.test", email_verified: true },
-      { subject: "a@b.test" },
+      { email: "Ada@B.Test", email_verified: true },
+      { subject: "ada@b.test", email: "Ada@B.Test" },
     ],
     ["groups within an object", { groupsClaim: "/realm/roles" }, { realm: { roles: ["r1"] } }, { groups: ["r1"] }],
     ["one group as text", {}, { groups: "solo" }, { groups: ["solo"] }],

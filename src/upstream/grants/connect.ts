@@ -5,7 +5,7 @@ import { ok, type Result } from "../../model/result.ts";
 import { createAttempts, type Attempt } from "./attempts.ts";
 import { digestOfName, type GrantBook, type GrantName } from "./grant-book.ts";
 import type { Grant } from "./grant-record.ts";
-import { mustNameItself, withProvenIssuer } from "./issuer-proof.ts";
+import { mayBeginAt, mustNameItself } from "./issuer-proof.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Person } from "./port.ts";
 import { profileOf } from "./profiles.ts";
@@ -36,7 +36,10 @@ interface FinishRequest {
 }
 
 export interface Connecting {
-  begin(request: BeginRequest): Promise<Result<{ readonly url: string; readonly attempt: string }>>;
+  /** The page to open, what `finish` needs again, and the state that the answer brings back. */
+  begin(
+    request: BeginRequest,
+  ): Promise<Result<{ readonly url: string; readonly attempt: string; readonly state: string }>>;
   finish(request: FinishRequest): Promise<Result<{ readonly upstream: string }>>;
   /** What `begin` would ask for. */
   scopesFor(target: Target, grant: Grant | undefined): readonly string[];
@@ -46,10 +49,10 @@ export interface Connecting {
  * The authorization code grant with PKCE (RFC 6749 §4.1, RFC 7636, RFC 8707, RFC 9207). An attempt is bound to the
  * person who began it and its answer to one authorization server: the issuer is part of the attempt, an `iss`
  * must equal it, and the code goes to that issuer's own token endpoint and nowhere else. This ends mix-up (RFC 9700 §4.4),
- * as a server that no operator named has to send `iss`; see `withProvenIssuer`.
+ * as a server that no operator named has to send `iss`; see `mayBeginAt`.
  *
  * `begin` refuses with UPSTREAM_CONNECTION_REFUSED `too-many-attempts` and UPSTREAM_AUTHORIZATION_UNUSABLE
- * `issuer-unproven`, `finish` with UPSTREAM_CONNECTION_REFUSED and one of the reasons `attempt-unknown`,
+ * `issuer-unproven` and `issuer-shared`, `finish` with UPSTREAM_CONNECTION_REFUSED and one of the reasons `attempt-unknown`,
  * `attempt-not-yours`, `issuer-mismatch`, `answer-invalid`, `denied`, `server-error`, `code-refused`,
  * `registration-lost`, `issuer-changed`. Both pass on what finding the server and registering refuse.
  */
@@ -60,7 +63,7 @@ export function createConnecting(context: ConnectContext): Connecting {
     scopesFor: (target, grant) => scopesFor(options, target, grant),
     begin: async (request) => {
       const found = await targets.find(request.upstream);
-      const target = found.ok ? withProvenIssuer(found.value) : found;
+      const target = found.ok ? mayBeginAt(found.value) : found;
       if (!target.ok) return target;
       const client = await registrations.clientFor(target.value, request.redirectUri);
       if (!client.ok) return client;
@@ -69,7 +72,7 @@ export function createConnecting(context: ConnectContext): Connecting {
       const attempt = attemptOf(options, request, { target: target.value, client: client.value, scopes });
       const kept = await attempts.keep(attempt);
       if (kept === undefined) return refused(request.upstream, "too-many-attempts");
-      return ok({ url: authorizationUrl(target.value, attempt), attempt: kept });
+      return ok({ url: authorizationUrl(target.value, attempt), attempt: kept, state: attempt.state });
     },
     finish: async ({ person, attempt: name, params }) => {
       const attempt = await attempts.take(name, { person, state: params.get("state") ?? "" });
@@ -185,7 +188,9 @@ function readAnswer(
 }
 
 /**
- * The new tokens take the place of whatever was there. Consents for other clients stay unless the new grant may
+ * The new tokens take the place of whatever was there. The old ones are not revoked: RFC 7009 §2.1 lets a server end the
+ * underlying authorization with any token of it, and at servers that keep one for each person and client that is the one
+ * that has just been given. They end as the server lets them, and nobody uses them any more. Consents for other clients stay unless the new grant may
  * do more than they were given for.
  */
 async function keep(

@@ -27,14 +27,14 @@ export interface GrantBook {
   replace(held: Held, grant: Grant): Promise<Held | undefined>;
   /** Reads and changes until it is written, at most some times over; `change` gives undefined to leave it. */
   change(name: GrantName, change: (grant: Grant) => Grant | undefined): Promise<Grant | undefined>;
-  /** Removes and returns it: of two callers, one gets the grant. */
+  /** Removes and returns it: of two callers, one gets the grant. One that is written meanwhile stays known to its owner. */
   take(name: GrantName): Promise<Grant | undefined>;
   /**
-   * Says that it is in use; cheap, and done once in `grantTouchMs`. It is written anew, under the key that is current, so
-   * that an earlier one can be given up although nothing of the grant changes.
+   * Says that it is in use; cheap, and done once in `grantTouchMs`, which is when it gives true. It is written anew, under
+   * the key that is current, so that an earlier one can be given up although nothing of the grant changes.
    */
-  touch(held: Held): Promise<void>;
-  /** Every grant of a person that is remembered, by upstream and issuer. */
+  touch(held: Held): Promise<boolean>;
+  /** Every grant of a person that is remembered, by upstream and issuer. Of some of them there may be no record. */
   namesOf(person: Person): Promise<readonly GrantName[]>;
 }
 
@@ -59,6 +59,8 @@ export function createGrantBook(options: GrantsOptions): GrantBook {
   const seal = (name: GrantName, grant: Grant): string =>
     sealer.seal(associatedWith(name), writeGrant({ ...grant, writtenAt: now() }));
   const replace = async (held: Held, grant: Grant): Promise<Held | undefined> => {
+    // Whatever renews the record renews its name too: its owner, and whoever puts them out, finds grants by that alone.
+    await remember(held.name);
     const sealed = seal(held.name, grant);
     const written = await records.replace(keyOf(held.name), held.sealed, sealed, life);
     return written ? { name: held.name, grant, sealed } : undefined;
@@ -73,6 +75,8 @@ export function createGrantBook(options: GrantsOptions): GrantBook {
     put: async (name, grant) => {
       await remember(name);
       await records.set(keyOf(name), seal(name, grant), life);
+      // Again, as whoever took the record of before may have forgotten the name since.
+      await remember(name);
     },
     change: async (name, change) => {
       for (let tries = 0; tries < changesMax; tries += 1) {
@@ -86,13 +90,15 @@ export function createGrantBook(options: GrantsOptions): GrantBook {
     take: async (name) => {
       const sealed = await records.take(keyOf(name));
       await records.removeMember(setOf(name.person), JSON.stringify([name.upstream, name.issuer]));
+      // Somebody connected in between, and had remembered the name before it was forgotten here.
+      if ((await records.get(keyOf(name))) !== undefined) await remember(name);
       return sealed === undefined ? undefined : open(name, sealed);
     },
     touch: async (held) => {
-      if (now() - held.grant.writtenAt < limits.grantTouchMs) return;
-      await remember(held.name);
+      if (now() - held.grant.writtenAt < limits.grantTouchMs) return false;
       // Where somebody else wrote meanwhile, that writing is as good.
       await replace(held, held.grant);
+      return true;
     },
     namesOf: async (person) => {
       const members = await records.members(setOf(person));

@@ -4,6 +4,7 @@ import type { GrantBook, GrantName, Held } from "./grant-book.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Person } from "./port.ts";
 import type { Refreshing } from "./refresh.ts";
+import type { Registrations } from "./registration.ts";
 import { scopeList } from "./scope-list.ts";
 import type { Targets } from "./targets.ts";
 import type { Tokens } from "./token-endpoint.ts";
@@ -35,6 +36,7 @@ interface TokensContext {
   readonly options: GrantsOptions;
   readonly book: GrantBook;
   readonly targets: Targets;
+  readonly registrations: Pick<Registrations, "inUse">;
   readonly refreshing: Refreshing;
 }
 
@@ -44,7 +46,7 @@ export function createGrantTokens(context: TokensContext): GrantTokens {
     tokenFor: async (upstream, caller) => {
       const held = await usable(context, upstream, caller);
       if (!held.ok) return held;
-      await book.touch(held.value);
+      await noteUse(context, held.value);
       return fresh(context, held.value);
     },
     renewed: async (upstream, caller, used) => {
@@ -81,6 +83,13 @@ async function usable({ book, targets }: TokensContext, upstream: string, caller
   if (tokens === undefined) return connectionRequired(upstream, reason ?? "expired");
   if (!consented.includes(caller.clientId)) return connectionRequired(upstream, "not-consented");
   return ok({ ...held, tokens });
+}
+
+/** With a grant that nothing is ever renewed of, what it hangs on would pass for idle: its server, and its registration. */
+async function noteUse({ book, targets, registrations }: TokensContext, held: Held): Promise<void> {
+  if (!(await book.touch(held))) return;
+  await targets.inUse(held.name.upstream);
+  await registrations.inUse(held.name.issuer, held.grant.redirectUri);
 }
 
 async function fresh({ options, refreshing }: TokensContext, held: Usable): Promise<Result<GrantToken>> {

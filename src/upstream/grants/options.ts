@@ -15,7 +15,7 @@ export interface GrantUpstreamOptions {
   readonly ca?: string | undefined;
   /**
    * The exact issuer identifier (RFC 8414 §2) to accept, for which an operator vouches. Undefined: the first that was
-   * ever found, which has to name itself in its answers (RFC 9207).
+   * ever found, which has to name itself in its answers (RFC 9207), and which no other upstream may use.
    */
   readonly issuer: string | undefined;
   /** A client that was registered by hand with `issuer`, which it needs; it goes before every other registration. */
@@ -54,6 +54,8 @@ type GrantLimits = Pick<
 
 export interface GrantsOptions {
   readonly upstreams: Readonly<Record<string, GrantUpstreamOptions>>;
+  /** By name of the other upstreams, the issuer that each one's own credential is configured with. */
+  readonly issuersElsewhere: Readonly<Record<string, string>>;
   readonly records: GrantRecords;
   readonly sealer: Sealer;
   /** What registrations call this gateway. */

@@ -1,11 +1,10 @@
-import { setTimeout as pause } from "node:timers/promises";
-import type { RecordKey } from "../../model/records.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import { refuse } from "../../model/refusal.ts";
 import { ok, type Result } from "../../model/result.ts";
 import { createSingleFlight } from "../single-flight.ts";
 import { connectionRequired, type ConnectReason } from "./faults.ts";
 import { digestOfName, type GrantBook, type GrantName, type Held } from "./grant-book.ts";
+import { underLock } from "./grant-lock.ts";
 import type { Grant } from "./grant-record.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Registrations, RegisteredClient } from "./registration.ts";
@@ -76,33 +75,14 @@ function newerThan(upstream: string, held: Held | undefined, generation: string)
 
 async function renewUnderLock(context: RefreshContext, name: GrantName, generation: string): Promise<Result<Held>> {
   const { options, book, targets } = context;
-  const { records, limits, jitter, random } = options;
   // Found before the lock is taken, which then covers the token endpoint alone.
   const target = await targets.find(name.upstream);
   if (!target.ok) return target;
   if (target.value.server.issuer !== name.issuer) return connectionRequired(name.upstream, "not-connected");
-  const lock: RecordKey = ["grant-refresh", name.person.tenant, digestOfName(name)];
-  const mine = Buffer.from(random(16)).toString("hex");
-  const deadline = performance.now() + limits.grantRefreshWaitMs;
-  for (
-    let ms = limits.grantRefreshPollMsMin;
-    performance.now() < deadline;
-    ms = Math.min(2 * ms, limits.grantRefreshPollMsMax)
-  ) {
-    const held = await book.read(name);
-    const newer = newerThan(name.upstream, held, generation);
-    if (newer !== undefined || held === undefined) return newer ?? connectionRequired(name.upstream, "not-connected");
-    if (await records.setIfAbsent(lock, mine, limits.grantRefreshLockMs)) {
-      try {
-        return await refreshOnce(context, { name, generation, target: target.value });
-      } finally {
-        // Only while it is still this one's: after its life another may hold it.
-        if (await records.replace(lock, mine, "done", limits.grantRefreshLockMs)) await records.delete(lock);
-      }
-    }
-    await pause(ms * (0.5 + jitter()));
-  }
-  return refuse("UPSTREAM_CREDENTIAL_UNAVAILABLE", { upstream: name.upstream, code: "refresh-busy" });
+  return underLock(options, name, {
+    work: () => refreshOnce(context, { name, generation, target: target.value }),
+    instead: async () => newerThan(name.upstream, await book.read(name), generation),
+  });
 }
 
 interface Job {

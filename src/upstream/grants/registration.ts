@@ -24,6 +24,8 @@ export interface Registrations {
   clientFor(target: Target, redirectUri: string): Promise<Result<RegisteredClient>>;
   /** A registration that the server no longer knows; the next `clientFor` registers anew. */
   lost(target: Target, redirectUri: string, clientId: string): Promise<void>;
+  /** Keeps a registration that grants hang on, although nothing is asked of the server. */
+  inUse(issuer: string, redirectUri: string): Promise<void>;
 }
 
 /**
@@ -48,7 +50,7 @@ export function createRegistrations(options: GrantsOptions): Registrations {
     return client;
   };
   const register = async (target: Target, redirectUri: string): Promise<Result<RegisteredClient>> => {
-    const place = placeOf(target, redirectUri);
+    const place = placeOf(target.server.issuer, redirectUri);
     const before = await kept(place);
     if (before !== undefined) return ok(before);
     const made = await askForRegistration(target, metadataFor(options, target, redirectUri));
@@ -69,27 +71,37 @@ export function createRegistrations(options: GrantsOptions): Registrations {
       if (target.server["client_id_metadata_document_supported"] === true && url !== undefined)
         return ok({ id: url, secret: undefined, method: "none", kind: "document" });
       if (target.server.registration_endpoint === undefined) return unusable(target.upstream, "no-registration");
-      const { key } = placeOf(target, redirectUri);
+      const { key } = placeOf(target.server.issuer, redirectUri);
       return flight.run(JSON.stringify(key), () => register(target, redirectUri));
     },
     lost: async (target, redirectUri, clientId) => {
-      const place = placeOf(target, redirectUri);
-      const sealed = await records.get(place.key);
-      const text = sealed === undefined ? undefined : sealer.open(place.associated, sealed);
-      const current = text === undefined ? undefined : readKept(text, now());
-      // Another replica may have registered anew meanwhile: that registration stays.
-      if (sealed !== undefined && current?.id === clientId) await records.replace(place.key, sealed, "gone", 1);
+      const place = placeOf(target.server.issuer, redirectUri);
+      for (let tries = 0; tries < losingTriesMax; tries += 1) {
+        const sealed = await records.get(place.key);
+        const text = sealed === undefined ? undefined : sealer.open(place.associated, sealed);
+        const current = text === undefined ? undefined : readKept(text, now());
+        // Another replica may have registered anew meanwhile: that registration stays.
+        if (sealed === undefined || current?.id !== clientId) return;
+        // The same client may meanwhile have been sealed anew, by whoever uses it still.
+        if (await records.replace(place.key, sealed, "gone", 1)) return;
+      }
+      throw new Error("a registration is used faster than it can be given up");
+    },
+    inUse: async (issuer, redirectUri) => {
+      await kept(placeOf(issuer, redirectUri));
     },
   };
 }
+
+const losingTriesMax = 10;
 
 interface Place {
   readonly key: RecordKey;
   readonly associated: string;
 }
 
-function placeOf({ server }: Target, redirectUri: string): Place {
-  const parts = JSON.stringify(["client", server.issuer, redirectUri]);
+function placeOf(issuer: string, redirectUri: string): Place {
+  const parts = JSON.stringify(["client", issuer, redirectUri]);
   return { key: ["grant-client", "default", createHash("sha256").update(parts).digest("hex")], associated: parts };
 }
 

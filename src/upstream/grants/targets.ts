@@ -16,6 +16,8 @@ export interface Target {
   readonly resource: string | undefined;
   /** What an ordinary sign-in asks for; undefined leaves it to the server. */
   readonly scopes: readonly string[] | undefined;
+  /** Another upstream that uses the server, where the operator has not named it for this one. */
+  readonly sharedWith: string | undefined;
   readonly fetch: GuardedFetch;
 }
 
@@ -26,6 +28,8 @@ export interface Targets {
   find(upstream: string): Promise<Result<Target>>;
   /** The issuer whose grants hold for this upstream, without asking anybody; undefined before the first `find`. */
   issuerOf(upstream: string): Promise<string | undefined>;
+  /** Keeps in mind which issuer that is, although nobody asks the upstream. */
+  inUse(upstream: string): Promise<void>;
   /** The next `find` asks anew. */
   forget(upstream: string): void;
 }
@@ -66,9 +70,11 @@ export function createTargets(options: GrantsOptions): Targets {
     const { addresses, assumePkce } = of;
     const server = await askServer({ upstream, issuer: chosen.value, addresses, fetch, assumePkce, guessed });
     if (!server.ok) return server;
-    await trusted.keep(upstream, chosen.value);
+    const kept = await trusted.keep(upstream, of.issuer, chosen.value);
+    if (!kept.ok) return kept;
     if (server.value.code_challenge_methods_supported === undefined) tellOfPkce(upstream, chosen.value);
-    return ok(targetOf({ upstream, of, fetch }, resource.value, server.value));
+    const sharedWith = of.issuer === undefined ? await trusted.sharedWith(upstream, chosen.value) : undefined;
+    return ok(targetOf({ upstream, of, fetch, sharedWith }, resource.value, server.value));
   };
   const askAndHold = async (upstream: string, of: GrantUpstreamOptions): Promise<Result<Target>> => {
     const found = await ask(upstream, of);
@@ -94,6 +100,7 @@ export function createTargets(options: GrantsOptions): Targets {
       if (known?.ok === true) return known.value.server.issuer;
       return trusted.issuerOf(upstream, upstreams[upstream]?.issuer);
     },
+    inUse: (upstream) => trusted.inUse(upstream),
     forget: (upstream) => {
       held.delete(upstream);
     },
@@ -107,11 +114,11 @@ function issuersOf(resource: ProtectedResource, of: GrantUpstreamOptions): reado
 }
 
 function targetOf(
-  made: { readonly upstream: string; readonly of: GrantUpstreamOptions; readonly fetch: GuardedFetch },
+  made: Pick<Target, "upstream" | "sharedWith" | "fetch"> & { readonly of: GrantUpstreamOptions },
   { identifier, scopes }: ProtectedResource,
   server: UsableServer,
 ): Target {
-  const { upstream, of, fetch } = made;
+  const { upstream, of, fetch, sharedWith } = made;
   return {
     upstream,
     options: of,
@@ -119,6 +126,7 @@ function targetOf(
     // Without metadata the upstream's own URL is its canonical identifier (2026-07-28, authorization).
     resource: of.sendResource ? (identifier ?? of.url) : undefined,
     scopes: of.scopes ?? scopes,
+    sharedWith,
     fetch,
   };
 }

@@ -3,9 +3,10 @@ import { ok, type Result } from "../../model/result.ts";
 import { createConnecting, type Connecting } from "./connect.ts";
 import { connectionRequired, unusable } from "./faults.ts";
 import { createGrantBook, type GrantBook, type GrantName, type Held } from "./grant-book.ts";
+import { underLock } from "./grant-lock.ts";
 import { createGrantTokens, type GrantTokens } from "./grant-tokens.ts";
 import type { Grant } from "./grant-record.ts";
-import { withProvenIssuer } from "./issuer-proof.ts";
+import { mayBeginAt } from "./issuer-proof.ts";
 import type { GrantsOptions } from "./options.ts";
 import type { Person } from "./port.ts";
 import { createRefreshing } from "./refresh.ts";
@@ -33,9 +34,12 @@ interface UserGrants extends Pick<Connecting, "begin" | "finish"> {
   /** Admits another client to a grant that is there. */
   consent(person: Person, clientId: string, upstream: string): Promise<Result<void>>;
   revoke(person: Person, upstream: string): Promise<Result<{ readonly revokedAtProvider: boolean }>>;
-  /** Offboarding: ends every grant of a person, at the provider where that is offered. */
+  /** Offboarding: ends every grant of a person, at the provider where that is offered. Counts what there was to end. */
   revokeAll(person: Person): Promise<{ readonly ended: number; readonly revokedAtProvider: number }>;
-  /** Moves a grant to another account, such as a bot's, and admits one client of that account to it. */
+  /**
+   * Moves a grant to another account, such as a bot's, and admits one client of that account to it. Waits for a refresh
+   * of it that is under way, and refuses with UPSTREAM_CREDENTIAL_UNAVAILABLE `refresh-busy` where that does not end.
+   */
   assign(from: Person, to: Person, of: { readonly upstream: string; readonly clientId: string }): Promise<Result<void>>;
 }
 
@@ -57,7 +61,7 @@ export function createGrants(options: GrantsOptions): Grants {
   const connecting = createConnecting(context);
   const pages = { ...context, connecting };
   return {
-    tokens: createGrantTokens({ options, book, targets, refreshing: createRefreshing(context) }),
+    tokens: createGrantTokens({ ...context, refreshing: createRefreshing(context) }),
     pages: {
       begin: (request) => connecting.begin(request),
       finish: (request) => connecting.finish(request),
@@ -86,7 +90,7 @@ async function describe(context: PagesContext, person: Person, upstream: string)
   if (held?.grant.tokens !== undefined) return ok(described(held));
   const found = await targets.find(upstream);
   // Said on the page that asks to connect, not after the person has agreed.
-  const target = found.ok ? withProvenIssuer(found.value) : found;
+  const target = found.ok ? mayBeginAt(found.value) : found;
   if (!target.ok) return target;
   const { issuer } = target.value.server;
   const lost = (await book.read({ person, upstream, issuer }))?.grant;
@@ -139,17 +143,22 @@ async function revoke(
 ): Promise<Result<{ revokedAtProvider: boolean }>> {
   const issuer = await context.targets.issuerOf(upstream);
   if (issuer === undefined) return ok({ revokedAtProvider: false });
-  return ok({ revokedAtProvider: await end(context, { person, upstream, issuer }) });
+  const ended = await end(context, { person, upstream, issuer });
+  return ok({ revokedAtProvider: ended?.revokedAtProvider === true });
 }
 
-async function end(context: PagesContext, name: GrantName): Promise<boolean> {
+/** Undefined where there was no grant. */
+async function end(
+  context: PagesContext,
+  name: GrantName,
+): Promise<{ readonly revokedAtProvider: boolean } | undefined> {
   const { options, book } = context;
   const grant = await book.take(name);
-  if (grant === undefined) return false;
+  if (grant === undefined) return undefined;
   const revokedAtProvider = await revokeAtProvider(context, name, grant);
   options.log("grant-revoked", { upstream: name.upstream, tenant: name.person.tenant, revokedAtProvider });
   options.witness.changed({ did: "revoked", ...name, scopes: grant.scopes, clientId: "" });
-  return revokedAtProvider;
+  return { revokedAtProvider };
 }
 
 /** The refresh token, as with it the access tokens of the grant end (RFC 7009 §2.1); where there is none, the access token. */
@@ -166,25 +175,42 @@ async function revokeAtProvider(context: PagesContext, name: GrantName, grant: G
 }
 
 async function revokeAll(context: PagesContext, person: Person): Promise<{ ended: number; revokedAtProvider: number }> {
-  const names = await context.book.namesOf(person);
-  let revokedAtProvider = 0;
-  for (const name of names) if (await end(context, name)) revokedAtProvider += 1;
-  return { ended: names.length, revokedAtProvider };
+  let [ended, revokedAtProvider] = [0, 0];
+  for (const name of await context.book.namesOf(person)) {
+    const done = await end(context, name);
+    if (done !== undefined) ended += 1;
+    if (done?.revokedAtProvider === true) revokedAtProvider += 1;
+  }
+  return { ended, revokedAtProvider };
+}
+
+interface Assignment {
+  readonly from: Person;
+  readonly to: Person;
+  readonly upstream: string;
+  readonly clientId: string;
+}
+
+async function assign(context: PagesContext, of: Assignment): Promise<Result<void>> {
+  const { options, targets } = context;
+  const { from, to: person, upstream, clientId } = of;
+  const issuer = await targets.issuerOf(upstream);
+  if (issuer === undefined) return connectionRequired(upstream, "not-connected");
+  const name = { person: from, upstream, issuer };
+  // A refresh that is under way would use the token up that moves, and find no grant to keep the new one in.
+  const moved = await underLock(options, name, { work: () => move(context, name, of) });
+  if (!moved.ok) return moved;
+  options.log("grant-assigned", { upstream, tenant: person.tenant });
+  options.witness.changed({ did: "assigned", person, upstream, issuer, scopes: moved.value.scopes, clientId });
+  return ok(undefined);
 }
 
 /** Moved, not copied: two records of one rotating refresh token would end each other. */
-async function assign(
-  context: PagesContext,
-  of: { readonly from: Person; readonly to: Person; readonly upstream: string; readonly clientId: string },
-): Promise<Result<void>> {
-  const { options, book, targets } = context;
-  const { upstream } = of;
-  const issuer = await targets.issuerOf(upstream);
-  const grant = issuer === undefined ? undefined : await book.take({ person: of.from, upstream, issuer });
-  if (issuer === undefined || grant?.tokens === undefined) return connectionRequired(upstream, "not-connected");
-  await book.put({ person: of.to, upstream, issuer }, { ...grant, consented: [of.clientId] });
-  options.log("grant-assigned", { upstream, tenant: of.to.tenant });
-  const { to: person, clientId } = of;
-  options.witness.changed({ did: "assigned", person, upstream, issuer, scopes: grant.scopes, clientId });
-  return ok(undefined);
+async function move({ book }: PagesContext, name: GrantName, { to, clientId }: Assignment): Promise<Result<Grant>> {
+  // Looked at first: one that is lost stays its owner's, with what it says of why.
+  const usable = (await book.read(name))?.grant.tokens !== undefined;
+  const grant = usable ? await book.take(name) : undefined;
+  if (grant?.tokens === undefined) return connectionRequired(name.upstream, "not-connected");
+  await book.put({ ...name, person: to }, { ...grant, consented: [clientId] });
+  return ok(grant);
 }

@@ -4,7 +4,6 @@ import { createMemoryStore } from "../../../src/store/memory.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   ada,
-  approve,
   asAda,
   benchFor,
   bob,
@@ -65,6 +64,7 @@ describe("grants at rest", () => {
       "grant-attempt",
       "grant-client",
       "grant-issuer",
+      "grant-issuer-first",
       "grant-refresh",
       "grant-set",
     ]);
@@ -134,22 +134,6 @@ describe("grants at rest", () => {
     const bench = benchFor((await provider()).url);
     valueOf(await connect(bench));
     expect(await tokenOf(bench, { person, clientId: editor })).toBe("UPSTREAM_CONNECTION_REQUIRED not-connected");
-  });
-
-  it("of two upstreams of one authorization server are two grants", async () => {
-    const at = await provider();
-    const bench = benchFor(at.url);
-    const both = benchFor(at.url, {
-      ...bench,
-      more: { upstreams: { ...bench.options.upstreams, second: bench.options.upstreams["up"]! } },
-    });
-    valueOf(await connect(both));
-    expect(outcome(await both.grants.tokens.tokenFor("second", asAda))).toBe(
-      "UPSTREAM_CONNECTION_REQUIRED not-connected",
-    );
-    const { url, attempt } = valueOf(await both.grants.pages.begin({ ...asAda, upstream: "second", redirectUri }));
-    valueOf(await both.grants.pages.finish({ person: ada, attempt, params: await approve(url) }));
-    expect(await both.grants.pages.revokeAll(ada)).toEqual({ ended: 2, revokedAtProvider: 2 });
   });
 
   it("end when nobody uses them for long, and not while somebody does", async () => {

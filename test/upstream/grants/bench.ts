@@ -63,6 +63,7 @@ export function benchFor(url: string, given: BenchOptions = {}): Bench {
   const witnessed: Bench["witnessed"] = [];
   const options: GrantsOptions = {
     upstreams: { up: upstreamAt(url, given.upstream) },
+    issuersElsewhere: {},
     records: store,
     sealer: given.sealer ?? oneSealer,
     clientName: "Sallyport",

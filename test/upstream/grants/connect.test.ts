@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { createGuardedFetch } from "../../../src/upstream/egress.ts";
 import {
   ada,
   approve,
@@ -133,6 +134,16 @@ describe("connecting", () => {
     expect([await begin(), await begin(), await begin(), await begin(bob)]).toEqual([true, true, false, true]);
     bench.clock.now += bench.options.limits.grantAttemptMs;
     expect(await begin()).toBe(true);
+  });
+
+  it("anew leaves the old tokens to the server: to revoke them may end the new ones there (RFC 7009 §2.1)", async () => {
+    const at = await provider();
+    const bench = benchFor(at.url);
+    valueOf(await connect(bench));
+    const old = await tokenOf(bench);
+    valueOf(await connect(bench));
+    expect(await tokenOf(bench)).not.toBe(old);
+    expect(at.seen.filter(({ path }) => path === "/revoke")).toEqual([]);
   });
 
   it("for no client in particular admits none", async () => {
@@ -404,5 +415,65 @@ describe("a grant that is assigned to a service", () => {
     const bench = benchFor((await provider()).url);
     const moved = await bench.grants.pages.assign(ada, bot.person, { upstream: "up", clientId: "nightly" });
     expect(outcome(moved)).toBe("UPSTREAM_CONNECTION_REQUIRED not-connected");
+  });
+
+  it("must be good: a lost one stays its owner's, with the reason", async () => {
+    const at = await provider({ expiresIn: 100 });
+    const bench = benchFor(at.url);
+    valueOf(await connect(bench));
+    at.withdraw();
+    bench.clock.now += 100_000;
+    expect(await tokenOf(bench)).toBe("UPSTREAM_CONNECTION_REQUIRED withdrawn");
+    const moved = await bench.grants.pages.assign(ada, bot.person, { upstream: "up", clientId: "nightly" });
+    expect(outcome(moved)).toBe("UPSTREAM_CONNECTION_REQUIRED not-connected");
+    expect(await tokenOf(bench)).toBe("UPSTREAM_CONNECTION_REQUIRED withdrawn");
+  });
+
+  it("in the middle of a refresh is moved with what the refresh got", async () => {
+    const at = await provider({ expiresIn: 3_600 });
+    const real = createGuardedFetch({ allow: "loopback", timeoutMs: 5_000, bytesMax: 1_000_000 });
+    const moving: Promise<unknown>[] = [];
+    const bench = benchFor(at.url, {
+      more: {
+        fetchFrom: () => async (url, init) => {
+          const response = await real(url, init);
+          // The server has rotated, and its answer is not here yet.
+          if (at.refreshes() === 1 && moving.length === 0) {
+            moving.push(bench.grants.pages.assign(ada, bot.person, { upstream: "up", clientId: bot.clientId }));
+            await vi.waitFor(() => {
+              expect(asked).toBeGreaterThan(1);
+            });
+          }
+          return response;
+        },
+      },
+    });
+    let asked = 0;
+    const setIfAbsent = bench.store.setIfAbsent.bind(bench.store);
+    const counting: typeof setIfAbsent = (key, ...rest) => {
+      if (key[0] === "grant-refresh") asked += 1;
+      return setIfAbsent(key, ...rest);
+    };
+    Object.assign(bench.store, { setIfAbsent: counting });
+    valueOf(await connect(bench));
+    bench.clock.now += 3_600_000;
+    await tokenOf(bench);
+    expect(await Promise.all(moving)).toEqual([{ ok: true, value: undefined }]);
+    expect(at.live).toContain(await tokenOf(bench, bot));
+    bench.clock.now += 3_600_000;
+    expect(at.live).toContain(await tokenOf(bench, bot));
+    expect([at.refreshes(), at.refreshTokens()]).toEqual([2, 1]);
+    expect(await tokenOf(bench)).toBe("UPSTREAM_CONNECTION_REQUIRED not-connected");
+  });
+
+  it("is refused for the moment while a refresh of it does not end, and stays where it is", async () => {
+    const at = await provider();
+    const bench = benchFor(at.url, { limits: { grantRefreshWaitMs: 60, grantRefreshPollMsMax: 20 } });
+    valueOf(await connect(bench));
+    const locked = { ...bench.store, setIfAbsent: () => Promise.resolve(false) };
+    const waiting = benchFor(at.url, { ...bench, store: locked, limits: { grantRefreshWaitMs: 60 } });
+    const moved = await waiting.grants.pages.assign(ada, bot.person, { upstream: "up", clientId: "nightly" });
+    expect(outcome(moved)).toBe("UPSTREAM_CREDENTIAL_UNAVAILABLE");
+    expect(at.live).toContain(await tokenOf(bench));
   });
 });

@@ -24,6 +24,7 @@ async function main({ redisUrl, upstreamUrl, key, now, caller }: ProcessOrders):
     records: store,
     sealer: sealerOf(key),
     clientName: "Sallyport",
+    issuersElsewhere: {},
     clientDocumentUrl: undefined,
     now: () => now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

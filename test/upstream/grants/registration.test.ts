@@ -141,6 +141,27 @@ describe("a registration that the server lost", () => {
     expect(outcome(await connect(bench))).toEqual({ upstream: "up" });
   });
 
+  it("is given up although whoever uses it seals it anew in the same moment", async () => {
+    const at = await provider({ expiresIn: 100 });
+    const bench = benchFor(at.url);
+    valueOf(await connect(bench));
+    at.forgetClients();
+    bench.clock.now += 90_000;
+    const replace = bench.store.replace.bind(bench.store);
+    let used = 0;
+    const racing: typeof replace = async (key, expected, value, ttlMs) => {
+      if (key[0] === "grant-client" && value === "gone" && (used += 1) < 3)
+        valueOf(await bench.grants.pages.begin({ ...asAda, upstream: "up", redirectUri }));
+      return replace(key, expected, value, ttlMs);
+    };
+    const slow = benchFor(at.url, { ...bench, store: { ...bench.store, replace: racing } });
+    expect(await tokenOf(slow)).toBe("UPSTREAM_CONNECTION_REQUIRED registration-lost");
+    expect(used).toBe(3);
+    bench.clock.now += 2;
+    valueOf(await connect(bench));
+    expect(at.seen.filter(({ path }) => path === "/register")).toHaveLength(2);
+  });
+
   it("keeps the grant when an operator made it: that mistake can be mended", async () => {
     const at = await provider({ expiresIn: 100 });
     const bench = benchFor(at.url, { upstream: { client: handMade, issuer: at.issuer } });
