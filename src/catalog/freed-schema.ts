@@ -1,5 +1,6 @@
 import { isJsonObject, readOwn, type Json, type JsonObject } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
+import { pointerSegments } from "../protocol/json/pointer.ts";
 import { pointedAt, refersToDefinitionsAlone, withoutUnusedDefinitions } from "./schema-references.ts";
 
 /**
@@ -12,7 +13,7 @@ import { pointedAt, refersToDefinitionsAlone, withoutUnusedDefinitions } from ".
 export function withoutFields(schema: JsonObject, pointers: readonly string[]): JsonObject {
   if (!refersToDefinitionsAlone(schema)) return anyObject;
   const way: Way = { root: schema, budget: { left: limits.simplifiedSubschemasMax } };
-  const freed = pointers.reduce<Json>((rest, pointer) => free(rest, segmentsOf(pointer), way), schema);
+  const freed = pointers.reduce<Json>((rest, pointer) => free(rest, pointerSegments(pointer), way), schema);
   return way.budget.left < 0 || !isJsonObject(freed) ? anyObject : withoutUnusedDefinitions(freed);
 }
 
@@ -21,14 +22,6 @@ const anyObject: JsonObject = { type: "object" };
 interface Way {
   readonly root: JsonObject;
   readonly budget: { left: number };
-}
-
-/** Segments of a JSON pointer (RFC 6901 §4); `*` stands for any key or position. */
-export function segmentsOf(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function free(schema: Json, segments: readonly string[], way: Way): Json {

@@ -52,7 +52,7 @@ function both(one: Obligations, other: Obligations): Obligations {
 }
 
 /** The smaller of two bounds, of which either may be none. */
-export function tighter(one: number | undefined, other: number | undefined): number | undefined {
+function tighter(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return Math.min(one, other);
 }

@@ -103,6 +103,9 @@ function stepsOf(weight: Weight, cost: SchemaCost): number {
   return weight.countsByDepth.reduce((steps, count, depth) => steps + count * cost.at(depth), 0);
 }
 
+/** Code that Ajv 8 makes of some schemas breaks on some values, while it keeps account of what was evaluated. */
+const unjudged: readonly Violation[] = [violation("", "", "cannot be checked against its schema")];
+
 /**
  * Deep values under long chains of references can exhaust the stack before they exhaust the budget, and long
  * texts the budget of patterns.
@@ -112,6 +115,7 @@ function withinBounds(check: () => readonly Violation[]): readonly Violation[] {
     return check();
   } catch (error) {
     if (error instanceof RangeError) return tooLarge;
+    if (error instanceof TypeError) return unjudged;
     throw error;
   }
 }

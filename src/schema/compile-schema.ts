@@ -17,6 +17,9 @@ export type CompileResult = { readonly validate: ValidateFunction } | { readonly
  */
 export function compileSchema(copy: SchemaCopy, comparison: Comparison | undefined): CompileResult {
   const ajv = freshAjv(copy);
+  // Ajv 8 keeps account of what was evaluated in every schema of these dialects, and breaks over it on some: where
+  // nobody asks what was not, there is nothing to keep account of.
+  ajv.opts.unevaluated = asksForUnevaluated(copy.schema);
   const keywords = comparison === undefined ? sharedKeywords() : exactKeywords(comparison);
   for (const keyword of keywords) replaceKeyword(ajv, keyword);
   try {
@@ -24,6 +27,11 @@ export function compileSchema(copy: SchemaCopy, comparison: Comparison | undefin
   } catch (cause) {
     return { cause };
   }
+}
+
+/** Too often true where the words stand as content; then the account is kept, as Ajv would by itself. */
+function asksForUnevaluated(schema: unknown): boolean {
+  return /"unevaluated(?:Properties|Items)"/.test(JSON.stringify(schema));
 }
 
 function replaceKeyword(ajv: AnyAjv, definition: FuncKeywordDefinition): void {

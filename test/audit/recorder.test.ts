@@ -277,3 +277,27 @@ describe("close", () => {
     expect(sink.closed).toBe(true);
   });
 });
+
+describe("what must be kept everywhere", () => {
+  it.each<[string, "write" | "reject", number, boolean]>([
+    ["every sink has written it", "write", 100, true],
+    ["a best-effort sink fails", "reject", 100, false],
+    ["a best-effort sink has no room", "write", 1, false],
+  ])("is told apart: %s", async (_when, how, queueMax, kept) => {
+    const best = scriptedSink("best");
+    const { recorder } = recorderOn([{ sink: best, required: false }], { queueMax });
+    best.behave(how);
+    recorder.record(draft(1));
+    if (queueMax === 1) recorder.record(draft(2));
+    expect(await recorder.settledEverywhere()).toBe(kept);
+    expect(await recorder.settled()).toBe(true);
+    best.behave("write");
+    await recorder.close();
+  });
+
+  it("is not where there is no sink", async () => {
+    const { recorder } = recorderOn([]);
+    expect(await recorder.settledEverywhere()).toBe(false);
+    await recorder.close();
+  });
+});

@@ -95,12 +95,19 @@ function rulesOf(count: number): Record<string, unknown>[] {
   ];
   const others = Array.from({ length: Math.max(0, count - concerned.length) }, (_, at) => ({
     id: `team-${at}`,
-    effect: at % 5 === 0 ? "deny" : "allow",
     who: { groups: [`corp:team-${at}`] },
     what: { upstream: "tickets", tool: at % 3 === 0 ? `write_${at}_*` : `write_ticket_${at}` },
-    ...(at % 4 === 0 ? { when: `has(args.amount) && args.amount > ${at}` } : {}),
+    ...saidBy(at),
   }));
   return [...concerned, ...others];
+}
+
+/** Of ten rules two deny, two constrain, and the rest allow. */
+function saidBy(at: number): Record<string, unknown> {
+  if (at % 10 === 3) return { effect: "constrain", limits: { rate: "10/min", per: "principal" } };
+  if (at % 10 === 7) return { effect: "constrain", presets: { team: `team-${at}` } };
+  const when = at % 4 === 0 ? { when: `has(args.amount) && args.amount > ${at}` } : {};
+  return { effect: at % 5 === 0 ? "deny" : "allow", ...when };
 }
 
 const meta = {

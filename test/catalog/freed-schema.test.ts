@@ -38,6 +38,18 @@ describe("an output schema without removed fields", () => {
       { additionalProperties: freedPerson },
     ],
     [
+      "promises none below keys of a pattern",
+      { patternProperties: { "^a": person } },
+      "/*/ssn",
+      { patternProperties: { "^a": freedPerson } },
+    ],
+    [
+      "says nothing of a key that only a pattern may name",
+      { patternProperties: { "^a": person } },
+      "/ada/ssn",
+      { patternProperties: { "^a": {} } },
+    ],
+    [
       "says nothing of a key that it does not name",
       { additionalProperties: person },
       "/ada/ssn",

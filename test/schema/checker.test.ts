@@ -329,3 +329,21 @@ describe("the checkers", () => {
     expect([text, number].map((checker) => checker.usable && checker.check(1).length)).toEqual([1, 0]);
   });
 });
+
+describe("a schema that the validator makes broken code of", () => {
+  const evaluated = { patternProperties: { "^a": {} }, if: { required: ["b"] }, then: { properties: { b: {} } } };
+
+  it("judges by it all the same where nothing is asked of what was not evaluated", () => {
+    expect(messagesOf(evaluated, { a: 1 })).toEqual([]);
+  });
+
+  it("refuses what cannot be judged, and breaks nothing", () => {
+    const asking = { anyOf: [evaluated], unevaluatedProperties: false };
+    expect(messagesOf(asking, { a: 1 })).toEqual(["cannot be checked against its schema"]);
+  });
+
+  function messagesOf(schema: Json, value: Json): readonly string[] {
+    const checker = createCheckers({ validatorsMax: 1 }).for("one", schema);
+    return checker.usable ? checker.check(value).map(({ message }) => message) : ["unusable"];
+  }
+});

@@ -13,7 +13,7 @@ function freshName(): string[] {
   return ["rule", "0", `${process.pid}-${serial}`];
 }
 
-const rate = (count: number, burst = count, perMs = 3_600_000): UseLimit => ({
+const rate = (count: number, burst = count, perMs = 3_600_000): UseLimit & { kind: "rate" } => ({
   name: freshName(),
   kind: "rate",
   count,

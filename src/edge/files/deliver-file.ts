@@ -31,6 +31,8 @@ export function errandOf(
   const sentAt = now();
   const own = requestHeaders(x.arrival.headers);
   const headers = { ...forwarded, ...own };
+  const bytesMax = Math.min(file.route.bytesMax, x.obligations?.resultBytesMax ?? Infinity);
+  const route = { ...file.route, bytesMax };
   const question: FileQuestion = {
     isRange: headers["range"] !== undefined,
     isConditional: headers["if-none-match"] !== undefined || headers["if-modified-since"] !== undefined,
@@ -42,14 +44,14 @@ export function errandOf(
     method: x.arrival.httpMethod === "HEAD" ? "HEAD" : "GET",
     target: `${file.path.path}${file.path.query}`,
     headers,
-    bytesMax: Math.min(file.route.bytesMax, x.obligations?.resultBytesMax ?? Infinity),
+    bytesMax: route.bytesMax,
     deadlineMs: x.obligations?.deadlineMs,
     signal: x.arrival.gone,
     judge: (status, answered) => {
       x.upstreamMs = now() - sentAt;
       // The library drops the answer to a client that is gone and tells nobody, so its end would not be recorded.
       if (visit.request.destroyed) return refuse("CLIENT_GONE").refusal;
-      const head = judgeFileAnswer({ status, headers: answered }, question, file.route);
+      const head = judgeFileAnswer({ status, headers: answered }, question, route);
       if (!head.ok) return head.refusal;
       visit.head = head.value;
       return undefined;

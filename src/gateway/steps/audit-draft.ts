@@ -86,10 +86,12 @@ function claimsHeld({ claims }: Principal, named: readonly string[], g: Gateway)
 
 /** Rules that shaped the item for its principal, and those that bind its use. */
 function addConstrained(draft: Draft, x: Exchange): void {
-  const shaped = x.target?.entry?.shaped?.rules ?? [];
-  const bound = x.obligations?.rules ?? [];
+  const shaped = x.target?.entry?.shaped?.rules ?? none;
+  const bound = x.obligations?.rules ?? none;
   if (shaped.length + bound.length > 0) draft.constrained = [...new Set([...shaped, ...bound])].sort();
 }
+
+const none: readonly string[] = [];
 
 function addHops(draft: Draft, x: Exchange): void {
   if (x.classified === undefined) return;
@@ -152,7 +154,8 @@ function addEnding(draft: Draft, x: Exchange, g: Gateway, fact: { refusal?: Refu
  */
 function fieldsRead(x: Exchange, decision: Decision, g: Gateway): JsonObject {
   const fields: JsonObject = {};
-  for (const pointer of new Set([...decision.read, ...(x.obligations?.replayFields ?? [])])) {
+  const wanted = x.obligations?.replayFields ?? none;
+  for (const pointer of wanted.length === 0 ? decision.read : new Set([...decision.read, ...wanted])) {
     const value = pointer === "" ? undefined : at(x.args ?? {}, pointer);
     if (value === undefined) continue;
     fields[pointer] = asKept(value, g);
