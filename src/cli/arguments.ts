@@ -24,7 +24,7 @@ export type Command =
   | { readonly command: "version" | "help" }
   | { readonly command: "misused"; readonly message: string };
 
-export const usage = `Usage:
+export const usage: string = `Usage:
   sallyport serve FILE                 start the gateway that FILE configures
   sallyport check FILE [--budget] [--live]
                                        say what FILE would serve, or all that is wrong with it; --budget:

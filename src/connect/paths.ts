@@ -2,17 +2,17 @@ import { connectPages } from "../model/identifiers.ts";
 
 const home = "/connect";
 
+type Page = "home" | "signIn" | "signOut" | "callback" | "granted" | "revoke";
+
 /** Where the pages are; all below `publicUrl`. `/connect/{upstream}` is every other single segment. */
-export const paths = {
+export const paths: Readonly<Record<Page, string>> = {
   home,
   signIn: `${home}/${connectPages.signIn}`,
   signOut: `${home}/${connectPages.signOut}`,
   callback: `${home}/${connectPages.callback}`,
   granted: `${home}/${connectPages.granted}`,
   revoke: `${home}/${connectPages.revoke}`,
-} as const;
-
-type Page = keyof typeof paths;
+};
 
 export type Place =
   { readonly kind: Page } | { readonly kind: "upstream"; readonly upstream: string } | { readonly kind: "nowhere" };

@@ -2,7 +2,7 @@ import type { Law } from "./built-in-laws.ts";
 
 const hook = (more: object): object => ({ file: "./x.json", webhook: { url: "https://hooks.example.com/x", ...more } });
 
-/** Of the catalog lock. */
+/** Of the catalog lock, and of what is kept with it for a bad day. */
 export const lockLaws: readonly Law[] = [
   ...["observe", "enforce"].map((mode): Law => ({
     rule: "locksNeedAFile",
@@ -67,5 +67,14 @@ export const lockLaws: readonly Law[] = [
     at: "catalogLock.webhook.secret",
     broken: [["catalogLock", hook({ secret: "${env:EDGE_31}" })]],
     held: [["catalogLock", hook({ secret: "${env:EDGE_32}" })]],
+  },
+  {
+    rule: "lastGoodBundleNeedsKey",
+    at: "keys.session",
+    broken: [["lastGoodBundle", "./bundle"]],
+    held: [
+      ["lastGoodBundle", "./bundle"],
+      ["keys", { session: "${env:SECRET}" }],
+    ],
   },
 ];

@@ -465,15 +465,6 @@ const laws: readonly Law[] = [
     held: [...redis, ["auth.builtIn", { ...builtIn, cookieSecret: "${env:SECRET}" }]],
   },
   {
-    rule: "lastGoodBundleNeedsKey",
-    at: "keys.session",
-    broken: [["lastGoodBundle", "./bundle"]],
-    held: [
-      ["lastGoodBundle", "./bundle"],
-      ["keys", { session: "${env:SECRET}" }],
-    ],
-  },
-  {
     rule: "redisAuditNeedsRedisStore",
     at: "audit.sinks[0].redis",
     broken: [["audit", { sinks: [{ redis: {} }] }]],
