@@ -146,9 +146,9 @@ function viewOf({ read, shape, known, principal }: Measured): View {
   const views = createViews({ ...limits, now: Date.now });
   // Of all that there is no policy is asked, so whose view it is does not matter.
   if (principal === undefined)
-    return views.of({ table, principal: anonymousPrincipal, policy: "", visible: () => true });
+    return views.of({ table, principal: anonymousPrincipal, policy: "", revision: "", visible: () => true });
   const seen = seenBy(policy, principal, shape.name);
-  return views.of({ table, principal, policy: policy.digest, ...seen });
+  return views.of({ table, principal, policy: policy.digest, revision: "", ...seen });
 }
 
 function seenBy(

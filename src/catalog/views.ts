@@ -29,6 +29,8 @@ export interface WrittenText {
 export interface ViewRequest {
   readonly table: ServerTable;
   readonly principal: Principal;
+  /** Of the request's era and protocol revision, which policy may read. */
+  readonly revision: string;
   /** Digest of the policy in force: a view made under another one is not served. */
   readonly policy: string;
   readonly visible: (entry: Entry) => boolean;
@@ -56,7 +58,7 @@ interface Kept {
 export function createViews(options: { viewsMax: number; viewAgeMsMax: number; now: () => number }): Views {
   const kept = new Map<string, Kept>();
   const of = (request: ViewRequest): View => {
-    const key = keyOf(request.table.server, request.principal);
+    const key = keyOf(request);
     const found = kept.get(key);
     const now = options.now();
     if (
@@ -131,14 +133,15 @@ function textsKept(): View["listText"] {
  */
 const keys = new WeakMap<Principal, Map<string, string>>();
 
-/** Everything of a principal that policy may read. The names of servers are few, and come from configuration. */
-function keyOf(server: string, principal: Principal): string {
-  let byServer = keys.get(principal);
-  if (byServer === undefined) keys.set(principal, (byServer = new Map<string, string>()));
-  let key = byServer.get(server);
+/** Everything of a principal and its request that policy may read but the time. Servers and revisions are few. */
+function keyOf({ table: { server }, principal, revision }: ViewRequest): string {
+  let known = keys.get(principal);
+  if (known === undefined) keys.set(principal, (known = new Map<string, string>()));
+  const where = `${server} ${revision}`;
+  let key = known.get(where);
   if (key === undefined) {
     const { key: who, issuerAlias, groups, scopes, claims } = principal;
-    byServer.set(server, (key = `${server} ${JSON.stringify([who, issuerAlias, groups, scopes, claims])}`));
+    known.set(where, (key = `${where} ${JSON.stringify([who, issuerAlias, groups, scopes, claims])}`));
   }
   return key;
 }

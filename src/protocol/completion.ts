@@ -13,7 +13,7 @@ export interface CompletionAsked {
 
 /**
  * Refuses with RPC_PARAMS_INVALID what is no completion request: another kind of reference, an argument
- * without name or value, values that are no text. Not checked: whether the item has such an argument.
+ * without name or value, values that are no text, an argument that stands among the known ones too. Not checked: whether the item has such an argument.
  */
 export function readCompletion(params: JsonObject): Result<CompletionAsked> {
   const ref = readOwn(params, "ref");
@@ -25,6 +25,8 @@ export function readCompletion(params: JsonObject): Result<CompletionAsked> {
   if ((type !== "ref/prompt" && type !== "ref/resource") || name === undefined) return invalid("ref");
   if (key === undefined || value === undefined) return invalid("argument");
   if (!isJsonObject(known) || !Object.values(known).every((one) => typeof one === "string")) return invalid("context");
+  // Of two values nobody could say which one the upstream takes.
+  if (Object.hasOwn(known, key)) return invalid("context");
   return ok({ kind: type === "ref/prompt" ? "prompt" : "template", name, args: { ...known, [key]: value } });
 }
 

@@ -15,7 +15,7 @@ const part = (upstream: string, prefix = ""): UpstreamPart => partOf(upstream, {
 
 function visibleTo(of: ServerTable, sees: (entry: Entry) => boolean): { visible: string[]; collided: string[] } {
   const views = createViews({ viewsMax: 10, viewAgeMsMax: 1_000, now: () => 0 });
-  const view = views.of({ table: of, principal: anonymousPrincipal, policy: "p", visible: sees });
+  const view = views.of({ table: of, principal: anonymousPrincipal, policy: "p", revision: "r", visible: sees });
   const names = (entries: ReadonlySet<Entry>): string[] =>
     [...entries].map(({ item }) => `${item.upstream}.${item.name}`);
   return { visible: names(view.visible), collided: names(view.collided) };

@@ -199,7 +199,7 @@ describe("lists of single persons", () => {
 describe("the gateway's own tool", () => {
   const seen = (table: ServerTable): readonly [boolean, string][] => {
     const views = createViews({ viewsMax: 10, viewAgeMsMax: 60_000, now: () => now });
-    const view = views.of({ table, principal: principal(), policy: "p", visible: () => true });
+    const view = views.of({ table, principal: principal(), policy: "p", revision: "r", visible: () => true });
     return view.visibleBy.tool.map(({ connects, exposed }) => [connects, exposed]);
   };
 

@@ -70,7 +70,7 @@ function viewUnder(policy: Policy, shown?: Presentation): View {
   const visible = ({ item }: Entry): boolean =>
     listing(policy, { principal: principal(), server: "s", item, request }) === "listed";
   const views = createViews({ viewsMax: 1, viewAgeMsMax: 1_000, now: () => 0 });
-  return views.of({ table, principal: principal(), policy: policy.digest, visible });
+  return views.of({ table, principal: principal(), policy: policy.digest, revision: "r", visible });
 }
 
 /** What becomes of a use of the item, as far as policy says. */

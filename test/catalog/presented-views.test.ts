@@ -15,7 +15,7 @@ const unfit = refuse("CATALOG_ITEM_UNSAFE", { fault: "its shape" }).refusal;
 
 function viewOf(more: Partial<ViewRequest>): View {
   const views = createViews({ viewsMax: 10, viewAgeMsMax: 1_000, now: () => 0 });
-  return views.of({ table, principal: anonymousPrincipal, policy: "p", visible: () => true, ...more });
+  return views.of({ table, principal: anonymousPrincipal, policy: "p", revision: "r", visible: () => true, ...more });
 }
 
 /** Changes the entry of that name, and leaves the others as they are. */

@@ -109,6 +109,10 @@ describe.each(["legacy", "modern"] as const)("completion for a %s client", (era)
     ["of another kind of reference", { ref: { type: "ref/tool", name: "up_greet" }, argument }],
     ["without an argument", { ref: prompt("up_greet") }],
     ["of a value that is no text", { ref: prompt("up_greet"), argument: { name: "tone", value: 1 } }],
+    [
+      "that the context has another value of",
+      { ref: prompt("up_greet"), argument, context: { arguments: { [argument.name]: "another" } } },
+    ],
     ["in a context that is no text", { ref: prompt("up_greet"), argument, context: { arguments: { a: 1 } } }],
   ])("%s is refused as RPC_PARAMS_INVALID", async (_what, params) => {
     expect(refusalIn(await complete(params)).code).toBe("RPC_PARAMS_INVALID");

@@ -9,7 +9,7 @@ import { given, type Exchange, type Target } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { policyOf } from "../policy-in-force.ts";
 import { shadowDecision } from "../shadow.ts";
-import { questionAbout } from "./question.ts";
+import { hopOf, questionAbout } from "./question.ts";
 import { ownNameOf } from "../own-name.ts";
 
 /** Sets `decision`, and `obligations` of what is allowed. The one place of the journey that asks policy; it sees the arguments as they will be sent. */
@@ -25,16 +25,10 @@ export function decideExchange(x: Exchange, g: Gateway): Refusal | undefined {
 
 /** What policy says of an exchange that concerns no item; streams ask again for every message. */
 export function serverDecision(x: Exchange, g: Gateway, policy: Policy = policyOf(x, g)): Decision {
-  const classified = given(x.classified, "a classified message");
   return decideServer(policy, {
     principal: given(x.principal, "a principal"),
     server: x.arrival.server.name,
-    request: {
-      now: g.now(),
-      transport: "http",
-      era: classified.era,
-      revision: x.session?.revision ?? classified.revision ?? "",
-    },
+    request: { now: g.now(), transport: "http", ...hopOf(x) },
   });
 }
 

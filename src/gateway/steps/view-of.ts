@@ -9,7 +9,7 @@ import { given, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { inForceOf, policyOf } from "../policy-in-force.ts";
 import { readerOf } from "../reader-of.ts";
-import { questionAbout } from "./question.ts";
+import { hopOf, questionAbout } from "./question.ts";
 
 /** What the exchange's principal sees of its server, under the policy in force. Synchronous where the catalog is. */
 export function viewOf(x: Exchange, g: Gateway): View | Promise<View> {
@@ -26,7 +26,9 @@ function viewOn(table: ServerTable, x: Exchange, g: Gateway): View {
   const visible = (entry: Entry): boolean => isVisible(x, g, entry);
   const present = (entry: Entry): Entry =>
     entry.connects ? entry : shapeEntry(entry, shapingOf(policy, { principal, server, item: entry.item }));
-  return g.views.of({ table, principal, policy: `${digests.policy} ${digests.lock}`, visible, present });
+  const { era, revision } = hopOf(x);
+  const under = { policy: `${digests.policy} ${digests.lock}`, revision: `${era} ${revision}` };
+  return g.views.of({ table, principal, ...under, visible, present });
 }
 
 function isVisible(x: Exchange, g: Gateway, entry: Entry): boolean {
