@@ -1,10 +1,10 @@
-import { parseArgs } from "node:util";
 import { catalogUsage, readCatalogArguments, type CatalogCommand } from "./catalog-arguments.ts";
 import { policyUsage, readPolicyArguments, type PolicyCommand } from "./policy-arguments.ts";
 import type { CheckOrder } from "./check.ts";
 import type { GrantOrder, GrantWish } from "./grant.ts";
 import type { OffboardOrder } from "./offboard.ts";
 import type { TokenOrder } from "./token.ts";
+import { parseOptions } from "./parse-options.ts";
 
 /** What the command line asks for. */
 export type Command =
@@ -119,34 +119,25 @@ interface Parsed {
 
 /** `parseArgs` throws on what it does not know; its messages name the option. */
 function parse(args: readonly string[]): Parsed | string {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      strict: true,
-      options: {
-        help: { type: "boolean", short: "h" },
-        version: { type: "boolean" },
-        audit: { type: "string" },
-        config: { type: "string", short: "c" },
-        service: { type: "string" },
-        server: { type: "string" },
-        item: { type: "string", multiple: true },
-        scope: { type: "string", multiple: true },
-        days: { type: "string" },
-        issuer: { type: "string" },
-        tenant: { type: "string" },
-        budget: { type: "boolean" },
-        live: { type: "boolean" },
-        upstream: { type: "string" },
-        client: { type: "string", multiple: true },
-        from: { type: "string" },
-        "from-issuer": { type: "string" },
-      },
-    });
-  } catch (error) {
-    return error instanceof Error ? error.message : "unreadable arguments";
-  }
+  return parseOptions(args, {
+    help: { type: "boolean", short: "h" },
+    version: { type: "boolean" },
+    audit: { type: "string" },
+    config: { type: "string", short: "c" },
+    service: { type: "string" },
+    server: { type: "string" },
+    item: { type: "string", multiple: true },
+    scope: { type: "string", multiple: true },
+    days: { type: "string" },
+    issuer: { type: "string" },
+    tenant: { type: "string" },
+    budget: { type: "boolean" },
+    live: { type: "boolean" },
+    upstream: { type: "string" },
+    client: { type: "string", multiple: true },
+    from: { type: "string" },
+    "from-issuer": { type: "string" },
+  });
 }
 
 function readCheck(rest: readonly string[], { budget = false, live = false }: Parsed["values"]): Command {

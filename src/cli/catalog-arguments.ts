@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { parseOptions } from "./parse-options.ts";
 import type { ApprovalOrder } from "../catalog/lock/approve.ts";
 import { isLockedKind } from "../catalog/lock/document.ts";
 import type { CatalogOrder } from "./catalog.ts";
@@ -58,25 +58,16 @@ const optionsOf: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 function parse(args: readonly string[]): { values: Values; positionals: readonly string[] } | string {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      strict: true,
-      options: {
-        config: { type: "string", short: "c" },
-        upstream: { type: "string" },
-        approver: { type: "string" },
-        reason: { type: "string" },
-        digest: { type: "string" },
-        replace: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-        "from-definition": { type: "string", multiple: true },
-      },
-    });
-  } catch (error) {
-    return error instanceof Error ? error.message : "unreadable arguments";
-  }
+  return parseOptions(args, {
+    config: { type: "string", short: "c" },
+    upstream: { type: "string" },
+    approver: { type: "string" },
+    reason: { type: "string" },
+    digest: { type: "string" },
+    replace: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+    "from-definition": { type: "string", multiple: true },
+  });
 }
 
 function readDefinitions(texts: readonly string[]): ReadonlyMap<string, string> | string {

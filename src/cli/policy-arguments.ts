@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { parseOptions } from "./parse-options.ts";
 
 /** Where decisions that were recorded are read: a file of events, or the Redis stream of a configuration. */
 export type RecordedPlace = { readonly audit: string } | "redis";
@@ -158,35 +158,26 @@ function recordedPlace(
 }
 
 function parse(args: readonly string[]): { values: Values; positionals: readonly string[] } | string {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      strict: true,
-      options: {
-        help: { type: "boolean", short: "h" },
-        config: { type: "string", short: "c" },
-        policies: { type: "string" },
-        json: { type: "boolean" },
-        principal: { type: "string" },
-        server: { type: "string" },
-        upstream: { type: "string" },
-        item: { type: "string" },
-        args: { type: "string" },
-        at: { type: "string" },
-        "require-coverage": { type: "boolean" },
-        principals: { type: "string" },
-        items: { type: "string" },
-        csv: { type: "boolean" },
-        audit: { type: "string" },
-        redis: { type: "boolean" },
-        from: { type: "string" },
-        to: { type: "string" },
-      },
-    });
-  } catch (error) {
-    return error instanceof Error ? error.message : "unreadable arguments";
-  }
+  return parseOptions(args, {
+    help: { type: "boolean", short: "h" },
+    config: { type: "string", short: "c" },
+    policies: { type: "string" },
+    json: { type: "boolean" },
+    principal: { type: "string" },
+    server: { type: "string" },
+    upstream: { type: "string" },
+    item: { type: "string" },
+    args: { type: "string" },
+    at: { type: "string" },
+    "require-coverage": { type: "boolean" },
+    principals: { type: "string" },
+    items: { type: "string" },
+    csv: { type: "boolean" },
+    audit: { type: "string" },
+    redis: { type: "boolean" },
+    from: { type: "string" },
+    to: { type: "string" },
+  });
 }
 
 function misused(message: string): PolicyCommand {

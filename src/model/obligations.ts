@@ -35,19 +35,22 @@ export type LimitObligation = {
   readonly per: readonly LimitScope[];
   /** The rule's text for the caller who is limited. */
   readonly message?: string;
-} & (
+} & LimitMeasure;
+
+/** How uses are counted. */
+export type LimitMeasure =
   | {
+      /** A bucket of `burst` uses, full at first, into which `count` come back in every `perMs`, one by one. */
       readonly kind: "rate";
-      /** Uses that a window of `perMs` refills. */
       readonly count: number;
       readonly perMs: number;
-      /** Size of the token bucket; at least 1. */
+      /** At least 1. */
       readonly burst: number;
     }
-  /** Uses in one day, which begins at midnight UTC. */
+  /** So many uses in one day, which begins at midnight UTC. */
   | { readonly kind: "quota"; readonly count: number }
-  | { readonly kind: "concurrency"; readonly count: number }
-);
+  /** So many uses under way at once. */
+  | { readonly kind: "concurrency"; readonly count: number };
 
 /**
  * What `constrain` rules do to an item's shape for one principal: chosen by who and what alone, as the shape is shown

@@ -1,3 +1,5 @@
+import type { LimitMeasure } from "./obligations.ts";
+
 /**
  * What rooms that keep records ask of a store. Each room declares the part it needs as its own port
  * (`session/port.ts` and the like) with these operations; `store/` implements all of them, and
@@ -54,19 +56,7 @@ export interface RecordCounters {
 }
 
 /** A limit on uses, as a store counts it. `name` tells its counter from every other one of the tenant. */
-export type UseLimit = { readonly name: readonly string[] } & (
-  | {
-      /** A bucket of `burst` uses, full at first, into which `count` come back in every `perMs`, one by one. */
-      readonly kind: "rate";
-      readonly count: number;
-      readonly perMs: number;
-      readonly burst: number;
-    }
-  /** So many uses in one day, which begins at midnight UTC. */
-  | { readonly kind: "quota"; readonly count: number }
-  /** So many uses under way at once, each of which holds a lease. */
-  | { readonly kind: "concurrency"; readonly count: number }
-);
+export type UseLimit = { readonly name: readonly string[] } & LimitMeasure;
 
 /** Stands for one use under way, until it is ended or `lifeMs` have passed since it was last kept. */
 export interface UseLease {
