@@ -1,5 +1,5 @@
 import type { GrantDesk, ListedGrant } from "./cli/grant.ts";
-import { openCourier } from "./compose-crossing.ts";
+import { openCommandStore, silent } from "./compose-command-store.ts";
 import { grantsOptions } from "./compose-grants.ts";
 import type { Config } from "./config/types.ts";
 import { writeChange } from "./gateway/connections/change.ts";
@@ -7,19 +7,13 @@ import { writeGrantChange } from "./gateway/crossing-grant.ts";
 import type { Courier } from "./model/courier.ts";
 import type { Subject } from "./model/principal.ts";
 import type { Result } from "./model/result.ts";
-import { createRedisStore } from "./store/redis.ts";
 import { createGrantBook, type GrantBook, type Held } from "./upstream/grants/grant-book.ts";
 import type { GrantChange } from "./upstream/grants/port.ts";
 import { createGrants, type Grants } from "./upstream/grants/user-grants.ts";
 
 /** What the commands about grants work with. They have looked whether the store is shared and an upstream takes grants. */
 export async function openGrantDesk(config: Config): Promise<GrantDesk> {
-  if (config.store.kind === "memory") throw new Error("grants without a shared store");
-  const { storeCommandTimeoutMs: commandTimeoutMs, storeConnectTimeoutMs } = config.limits;
-  const store = createRedisStore({ url: config.store.url.reveal(), commandTimeoutMs });
-  // A store that does not get there answers the first command so.
-  await store.connection.ready(storeConnectTimeoutMs);
-  const courier = openCourier({ config, log: silent, metrics: uncounted, connection: store.connection });
+  const { store, courier, close } = await openCommandStore(config);
   const done: GrantChange[] = [];
   const witness = { changed: (change: GrantChange) => void done.push(change), quarantined: nothing };
   const options = grantsOptions({ config, store, log: silent, witness });
@@ -30,16 +24,11 @@ export async function openGrantDesk(config: Config): Promise<GrantDesk> {
     admit: (who, clientId, upstream) => desk.grants.pages.consent(who, clientId, upstream),
     revoke: (who, upstream) => revoke(desk, who, upstream),
     tell: (ref) => tell(courier, done.splice(0), ref),
-    close: async () => {
-      await courier.close();
-      await store.close();
-    },
+    close,
   };
 }
 
 const nothing = (): void => undefined;
-const silent = { error: nothing, warn: nothing, info: nothing };
-const uncounted = { storeFailed: nothing };
 
 interface Desk {
   readonly book: GrantBook;

@@ -6,7 +6,7 @@ import { headlessIssuer } from "./auth/verify-headless.ts";
 import { endSignIns } from "./authserver/ended-sign-ins.ts";
 import { personKey } from "./authserver/person-key.ts";
 import type { Offboarding } from "./cli/offboard.ts";
-import { openCourier } from "./compose-crossing.ts";
+import { openCommandStore, silent } from "./compose-command-store.ts";
 import { noWitness } from "./compose-grant-evidence.ts";
 import { grantsOptions, openGrants } from "./compose-grants.ts";
 import { openSessions } from "./compose-keeping.ts";
@@ -18,20 +18,14 @@ import type { Subject } from "./model/principal.ts";
 import { StoreUnavailable } from "./model/records.ts";
 import type { Result } from "./model/result.ts";
 import type { Sessions } from "./session/sessions.ts";
-import { createRedisStore } from "./store/redis.ts";
 import type { Store } from "./store/store.ts";
 import { createGrantBook } from "./upstream/grants/grant-book.ts";
 import type { GrantWitness } from "./upstream/grants/port.ts";
 
 /** What the commands that end and restore somebody's access work with. The store is shared; a rule of theirs holds that. */
 export async function openOffboarding(config: Config): Promise<Offboarding> {
-  if (config.store.kind === "memory") throw new Error("offboarding without a shared store");
   const { limits } = config;
-  const commandTimeoutMs = limits.storeCommandTimeoutMs;
-  const store = createRedisStore({ url: config.store.url.reveal(), commandTimeoutMs });
-  // A store that does not get there answers the first command so.
-  await store.connection.ready(limits.storeConnectTimeoutMs);
-  const courier = openCourier({ config, log: silent, metrics: uncounted, connection: store.connection });
+  const { store, courier, close } = await openCommandStore(config);
   const sessions = openSessions(config, store);
   return {
     deny: (who, forMs) => store.set(deniedSubjectKey(who), "1", forMs),
@@ -42,16 +36,9 @@ export async function openOffboarding(config: Config): Promise<Offboarding> {
     revokeTokens: (who) => revokeTokens(config, store, who),
     forgetSignIn: (who) => forgetSignIn(config, store, who),
     traceOf: (who) => traceOf({ config, store, sessions }, who),
-    close: async () => {
-      await courier.close();
-      await store.close();
-    },
+    close,
   };
 }
-
-const nothing = (): void => undefined;
-const silent = { error: nothing, warn: nothing, info: nothing };
-const uncounted = { storeFailed: nothing };
 
 const pollMs = 50;
 

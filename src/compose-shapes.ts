@@ -8,6 +8,7 @@ import type { ItemKind } from "./model/item.ts";
 import type { JsonObject } from "./model/json.ts";
 import { StartRefused } from "./model/start-refused.ts";
 import { compileGlob } from "./policy/glob.ts";
+import { allowMatchesUri, compileUriGlob, denyMatchesUri, uriForms } from "./policy/uri.ts";
 
 /** What the servers take of their upstreams, and how they show it. Throws `StartRefused` where that cannot be told. */
 export function serverShapes(config: Config): readonly ServerShape[] {
@@ -48,8 +49,10 @@ function partsOf(server: ServerConfig, notes: Notes, shown?: LoadedPresentation[
 }
 
 function takesOf(include: ItemPatterns, hidden: readonly (ItemPatterns | undefined)[]): UpstreamPart["takes"] {
-  const includes = patternsByKind(include);
-  const hides = hidden.filter((patterns) => patterns !== undefined).map(patternsByKind);
+  const includes = patternsByKind(include, allowMatchesUri);
+  const hides = hidden
+    .filter((patterns) => patterns !== undefined)
+    .map((patterns) => patternsByKind(patterns, denyMatchesUri));
   return (kind, name) => (includes[kind]?.(name) ?? true) && !hides.some((one) => one[kind]?.(name) ?? false);
 }
 
@@ -86,11 +89,15 @@ function hintsOf(annotations: ToolAnnotations): JsonObject | undefined {
 
 type Matches = (name: string) => boolean;
 
-function patternsByKind(patterns: ItemPatterns): Record<ItemKind, Matches | undefined> {
+/** URIs are read as rules read them: what is taken fits in every spelling, what is hidden in any. */
+function patternsByKind(
+  patterns: ItemPatterns,
+  matchesUri: typeof allowMatchesUri,
+): Record<ItemKind, Matches | undefined> {
   return {
     tool: anyOf(patterns.tools),
     prompt: anyOf(patterns.prompts),
-    resource: anyOf(patterns.resources),
+    resource: anyUriOf(patterns.resources, matchesUri),
     template: anyOf(patterns.templates),
   };
 }
@@ -99,4 +106,13 @@ function anyOf(globs: readonly string[] | undefined): Matches | undefined {
   if (globs === undefined) return undefined;
   const compiled = globs.map((glob) => compileGlob(glob));
   return (name) => compiled.some((glob) => glob.matches(name));
+}
+
+function anyUriOf(globs: readonly string[] | undefined, matchesUri: typeof allowMatchesUri): Matches | undefined {
+  if (globs === undefined) return undefined;
+  const compiled = globs.map((glob) => compileUriGlob(glob));
+  return (uri) => {
+    const forms = uriForms(uri);
+    return compiled.some((glob) => matchesUri(glob, forms));
+  };
 }
