@@ -2,7 +2,7 @@
 export type ScopesByGroup = ReadonlyMap<string, readonly string[]>;
 
 /** The key of {@link ScopesByGroup} that is no group: no claim lists it. */
-export const everybody = "*";
+const everybody = "*";
 
 /**
  * The scopes that tokens for a person may carry: their own, those of their groups and those of everybody, together.

@@ -40,7 +40,7 @@ export async function throughBreaker(
 }
 
 /** Any answer to the request is health, a tool's `isError` and a JSON-RPC error as much as a result. */
-export function healthOf(answer: UpstreamAnswer): Health {
+function healthOf(answer: UpstreamAnswer): Health {
   return answer.kind === "failed" ? failureOf(answer.refusal) : "well";
 }
 

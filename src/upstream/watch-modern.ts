@@ -17,7 +17,7 @@ import type { OpenStream } from "./watch-stream.ts";
  * What of `wanted` an upstream with these capabilities can bring, as the filter of `subscriptions/listen`
  * (2026-07-28, patterns, "Subscriptions"); empty when there is nothing.
  */
-export function listenFilter(capabilities: JsonObject, { lists, resources }: Wanted): JsonObject {
+function listenFilter(capabilities: JsonObject, { lists, resources }: Wanted): JsonObject {
   const declares = (kind: string, what: string): boolean => readOwn(readOwn(capabilities, kind), what) === true;
   return {
     ...(lists && declares("tools", "listChanged") ? { toolsListChanged: true } : {}),

@@ -19,7 +19,7 @@ export const people: Readonly<Record<string, SignedIn>> = {
   bob: personNamed("bob", "Bob", []),
 };
 
-export function personNamed(subject: string, name: string, groups: readonly string[]): SignedIn {
+function personNamed(subject: string, name: string, groups: readonly string[]): SignedIn {
   return { person: { tenant: "default", issuer: "https://issuer.example", subject }, name, groups };
 }
 
@@ -109,7 +109,7 @@ export async function startBench(changes: Partial<ConnectOptions> = {}): Promise
   };
 }
 
-export function testSealer(): Sealer {
+function testSealer(): Sealer {
   const key = { kid: "k1", key: randomBytes(32) };
   const aead = createAead({ current: key, previous: [] }, randomBytes);
   const none = new Uint8Array();

@@ -38,7 +38,7 @@ export function received<T>(value: T): T {
   return parsed.value as T;
 }
 
-export function sourceOf(offer: () => Offer): DefinitionSource {
+function sourceOf(offer: () => Offer): DefinitionSource {
   return {
     identify: () => {
       const { instructions } = offer();
