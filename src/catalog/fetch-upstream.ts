@@ -14,6 +14,19 @@ export interface CatalogItem extends Item {
   readonly shown: JsonObject;
   readonly findings: readonly Finding[];
   readonly withheld: Refusal | undefined;
+  /** The other definitions under which the same list has it, the newest last; absent where it is listed once. */
+  readonly twins?: readonly DigestedDefinition[];
+}
+
+export interface DigestedDefinition {
+  readonly definition: JsonObject;
+  /** SHA-256 (hex) over RFC 8785 of `definition`. */
+  readonly digest: string;
+}
+
+/** Every definition under which its list has the item: which of them a call meets, nobody knows. */
+export function definitionsOf({ definition, digest, twins = [] }: CatalogItem): readonly DigestedDefinition[] {
+  return [...twins, { definition, digest }];
 }
 
 export interface UpstreamCatalog {
@@ -57,7 +70,8 @@ export async function fetchUpstream(
     for (const definition of definitions.value) {
       const item = judge({ upstream, kind, nameKey }, definition, deps.clean);
       const key = `${kind} ${item.name}`;
-      items.set(key, items.has(key) ? collidedWithItself(item) : item);
+      const before = items.get(key);
+      items.set(key, before === undefined ? item : collidedWithItself(item, before));
     }
   }
   if (items.size > deps.bounds.itemsPerUpstreamMax)
@@ -129,7 +143,8 @@ function withhold(kind: ItemKind, finding: Finding): Refusal {
   return refuse("CATALOG_ITEM_UNSAFE", { kind, finding: finding.kind, where: finding.where }).refusal;
 }
 
-function collidedWithItself(item: CatalogItem): CatalogItem {
+function collidedWithItself(item: CatalogItem, before: CatalogItem): CatalogItem {
   const facts = { upstream: item.upstream, kind: item.kind, fault: "listed twice by its upstream" };
-  return { ...item, withheld: refuse("CATALOG_ITEM_COLLIDED", facts).refusal };
+  const twins = definitionsOf(before).filter(({ digest }) => digest !== item.digest);
+  return { ...item, twins, withheld: refuse("CATALOG_ITEM_COLLIDED", facts).refusal };
 }

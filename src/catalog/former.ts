@@ -1,10 +1,7 @@
-import type { JsonObject } from "../model/json.ts";
-import type { CatalogItem } from "./fetch-upstream.ts";
+import { definitionsOf, type CatalogItem, type DigestedDefinition } from "./fetch-upstream.ts";
 
 /** A definition that a list showed, and shows no more. */
-export interface FormerDefinition {
-  readonly definition: JsonObject;
-  readonly digest: string;
+export interface FormerDefinition extends DigestedDefinition {
   /** Milliseconds since the epoch, of the last reading that showed it. */
   readonly seenAt: number;
 }
@@ -38,14 +35,17 @@ export function formerOf(
   at: { readonly seenAt: number; readonly now: number; readonly bounds: FormerBounds },
 ): FormerDefinitions {
   const { catalogDriftCalmMs, catalogFormerDefinitionsMax } = at.bounds;
-  const current = new Map(after.map((item) => [formerKey(item), item.digest]));
+  const current = new Set(
+    after.flatMap((item) => definitionsOf(item).map(({ digest }) => `${digest} ${formerKey(item)}`)),
+  );
   const former = new Map<string, readonly FormerDefinition[]>();
   const add = (key: string, { definition, digest, seenAt }: FormerDefinition): void => {
-    if (current.get(key) === digest || at.now - seenAt >= catalogDriftCalmMs) return;
+    if (current.has(`${digest} ${key}`) || at.now - seenAt >= catalogDriftCalmMs) return;
     const others = (former.get(key) ?? []).filter((other) => other.digest !== digest);
     former.set(key, [...others, { definition, digest, seenAt }].slice(-catalogFormerDefinitionsMax));
   };
   for (const [key, definitions] of before.former ?? []) for (const one of definitions) add(key, one);
-  for (const item of before.items) add(formerKey(item), { ...item, seenAt: at.seenAt });
+  for (const item of before.items)
+    for (const one of definitionsOf(item)) add(formerKey(item), { ...one, seenAt: at.seenAt });
   return former;
 }

@@ -12,7 +12,10 @@ export interface UpstreamPart {
   readonly prefix: string;
   /** Put before resource URIs and templates, `ui://` ones excepted. */
   readonly uriPrefix: string;
-  /** True when the server takes this item at all. Decided by the upstream's own name. */
+  /**
+   * True when the server takes this item at all. Decided by the upstream's own name; of a resource that no list has,
+   * and that a template or a link leads to, by its URI.
+   */
   readonly takes: (kind: ItemKind, name: string) => boolean;
   readonly renames: TextsByKind;
   readonly titles: TextsByKind;

@@ -2,13 +2,13 @@ import { isJsonObject, readOwn, type JsonObject } from "../model/json.ts";
 import type { Shaping } from "../model/obligations.ts";
 import { refuse } from "../model/refusal.ts";
 import { withoutFields } from "./freed-schema.ts";
+import { namedArguments } from "./named-arguments.ts";
 import { withoutPresets } from "./preset-schema.ts";
-import { simplifySchema } from "./simplify.ts";
 import { keyed, withInput, type Entry, type KeyedSchema } from "./table.ts";
 
 /** How policy changes an entry for the principals of a view, and what its steps need for that. */
 export interface Shaped extends Shaping {
-  /** Arguments that the shown schema names, where policy says what becomes of others. */
+  /** Arguments that the shown schema names anywhere, where policy says what becomes of others. */
   readonly known: KnownArguments | undefined;
   /** The upstream's own input schema, to which arguments and presets are held together. Tools only. */
   readonly own: KeyedSchema | undefined;
@@ -23,7 +23,7 @@ export interface KnownArguments {
 /**
  * The entry as policy has it for a principal: presets are neither shown nor asked for, removed fields are not promised,
  * and unknown arguments are refused by the schema itself where policy refuses them and the schema is flat. Withheld
- * (PRESET_UNFIT) where the schema cannot be told without a preset. The same entry where policy says nothing.
+ * (PRESET_UNFIT) where the schema cannot be told without a preset, or what it names cannot be told. The same entry where policy says nothing.
  */
 export function shapeEntry(entry: Entry, shaping: Shaping): Entry {
   if (shaping.rules.length === 0) return entry;
@@ -50,7 +50,8 @@ function shapeTool(entry: Entry, shaping: Shaping): Entry {
   const rest = shaping.presets.size === 0 ? input : withoutPresets(input, shaping.presets);
   if (rest === undefined) return unshowable(entry, shaping);
   const known = knownBy(rest, shaping);
-  const narrowed = shaping.unknownArguments === "reject" && isFlat(rest) ? closed(rest) : rest;
+  if (known === "unclear") return unshowable(entry, shaping);
+  const narrowed = shaping.unknownArguments === "reject" && isFlat(rest, known) ? closed(rest) : rest;
   const shaped = { ...(narrowed === input ? freed : withInput(freed, narrowed)), shaped: { ...shaping, known, own } };
   return { ...shaped, paramHeaders: shownHeaders(entry, shaping) };
 }
@@ -65,24 +66,34 @@ function closed(schema: JsonObject): JsonObject {
 }
 
 /** Arguments are named by `properties` and patterns alone. */
-function isFlat(schema: JsonObject): boolean {
-  return ["allOf", "anyOf", "oneOf", "if", "$ref", "$dynamicRef", "dependentSchemas", "dependencies"].every(
-    (keyword) => !Object.hasOwn(schema, keyword),
+function isFlat(schema: JsonObject, known: KnownArguments | undefined): boolean {
+  const composed = [
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "dependentSchemas",
+    "dependencies",
+  ];
+  const properties = readOwn(schema, "properties") ?? {};
+  return (
+    composed.every((keyword) => !Object.hasOwn(schema, keyword)) &&
+    [...(known?.names ?? [])].every((name) => readOwn(properties, name) !== undefined)
   );
 }
 
-function knownBy(schema: JsonObject, { unknownArguments }: Shaping): KnownArguments | undefined {
+function knownBy(schema: JsonObject, { unknownArguments }: Shaping): KnownArguments | "unclear" | undefined {
   if (unknownArguments !== "reject" && unknownArguments !== "strip") return undefined;
-  const properties = readOwn(simplifySchema(schema), "properties");
-  const patterns = readOwn(schema, "patternProperties");
-  return {
-    names: new Set(isJsonObject(properties) ? Object.keys(properties) : []),
-    patterns: isJsonObject(patterns) ? keyed(namesFitting(patterns)) : undefined,
-  };
+  const named = namedArguments(schema);
+  if (named === undefined) return "unclear";
+  return { names: named.names, patterns: named.patterns.size === 0 ? undefined : keyed(namesFitting(named.patterns)) };
 }
 
-function namesFitting(patterns: JsonObject): JsonObject {
-  const patternProperties = Object.fromEntries(Object.keys(patterns).map((pattern) => [pattern, {}]));
+function namesFitting(patterns: ReadonlySet<string>): JsonObject {
+  const patternProperties = Object.fromEntries([...patterns].map((pattern) => [pattern, {}]));
   return { type: "object", patternProperties, additionalProperties: false };
 }
 

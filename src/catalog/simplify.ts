@@ -12,11 +12,15 @@ import { pointedAt } from "./schema-references.ts";
  * Does not touch what lies below the properties: composition there is left as it is, and added where branches differ.
  */
 export function simplifySchema(schema: JsonObject): JsonObject {
-  const isFlat = !compositions.some((keyword) => Object.hasOwn(schema, keyword));
   const properties = readOwn(schema, "properties");
-  if (isFlat) return { ...schema, type: "object", properties: isJsonObject(properties) ? properties : {} };
+  if (isFlat(schema)) return { ...schema, type: "object", properties: isJsonObject(properties) ? properties : {} };
   const flat = flatten(schema, { root: schema, known: new Map(), left: limits.simplifiedSubschemasMax });
   return written(schema, flat);
+}
+
+/** Whether a schema has no composition at its top: simplified, it takes the same objects. */
+export function isFlat(schema: JsonObject): boolean {
+  return !compositions.some((keyword) => Object.hasOwn(schema, keyword));
 }
 
 /** What providers refuse at the top, or cannot be kept there without what it belongs to. */

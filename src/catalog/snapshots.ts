@@ -1,7 +1,7 @@
 import type { Result } from "../model/result.ts";
 import { refuse, type Refusal } from "../model/refusal.ts";
 import { canonicalJson } from "../protocol/json/canonical.ts";
-import type { CatalogItem, UpstreamCatalog } from "./fetch-upstream.ts";
+import { definitionsOf, type CatalogItem, type UpstreamCatalog } from "./fetch-upstream.ts";
 import { formerOf, type FormerBounds, type FormerDefinitions } from "./former.ts";
 import { newlyNoticed } from "./noticed.ts";
 
@@ -176,12 +176,19 @@ function formerBefore(
 function sameContent(one: Snapshot, other: Snapshot): boolean {
   return (
     one.items.length === other.items.length &&
-    one.items.every((item, at) => item.digest === other.items[at]?.digest && item.kind === other.items[at].kind) &&
+    one.items.every((item, at) => sameItem(item, other.items[at])) &&
     one.self.era === other.self.era &&
     one.self.instructions === other.self.instructions &&
     one.self.ownInstructions === other.self.ownInstructions &&
     canonicalJson(one.self.capabilities) === canonicalJson(other.self.capabilities)
   );
+}
+
+/** An item that is listed twice is another one than under either of its definitions alone. */
+function sameItem(one: CatalogItem, other: CatalogItem | undefined): boolean {
+  if (one.kind !== other?.kind || one.withheld?.code !== other.withheld?.code) return false;
+  const [mine, theirs] = [definitionsOf(one), definitionsOf(other)];
+  return mine.length === theirs.length && mine.every(({ digest }, at) => digest === theirs[at]?.digest);
 }
 
 async function withinMs(work: Promise<void>, ms: number): Promise<void> {

@@ -11,7 +11,7 @@ import type { CatalogItem } from "./fetch-upstream.ts";
 import type { Presentation } from "./presentation.ts";
 import type { Shaped } from "./shaped-entry.ts";
 import { shape, type ServerShape, type UpstreamPart } from "./shape.ts";
-import { simplifySchema } from "./simplify.ts";
+import { isFlat, simplifySchema } from "./simplify.ts";
 import type { Snapshot } from "./snapshots.ts";
 import { compileUriTemplate, type UriMatcher } from "./uri-template.ts";
 
@@ -34,6 +34,7 @@ export interface Entry {
   readonly output: KeyedSchema | undefined;
   /** How `Mcp-Param-*` headers follow from the arguments (2026-07-28, transport). Tools only. */
   readonly paramHeaders: ParamHeaderPlan | undefined;
+  /** The URIs that it covers and the server takes, under the server's `uriPrefix`. Templates only. */
   readonly matches: UriMatcher | undefined;
   /** How policy changes it for the principal of a view; undefined: not at all. */
   readonly shaped: Shaped | undefined;
@@ -114,7 +115,7 @@ function withoutTaskSupport(shown: JsonObject): JsonObject {
 
 export function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: string; shown: JsonObject }): Entry {
   const tool = item.kind === "tool" ? toolParts(item, exposed.shown) : noTool;
-  const matches = item.kind === "template" ? compileUriTemplate(exposed.name) : undefined;
+  const matches = item.kind === "template" ? coverage(part, item, exposed.name) : undefined;
   const entry = {
     item,
     exposed: exposed.name,
@@ -127,6 +128,13 @@ export function toEntry(part: UpstreamPart, item: CatalogItem, exposed: { name: 
     connects: false,
   };
   return entry.simplifies ? simplified(entry) : entry;
+}
+
+/** A template is no way around what the server leaves out: what is not taken by its own URI is not covered. */
+function coverage(part: UpstreamPart, { name }: CatalogItem, exposed: string): UriMatcher | undefined {
+  const covers = compileUriTemplate(exposed);
+  const prefixed = exposed.length - name.length;
+  return covers && ((uri) => covers(uri) && part.takes("resource", uri.slice(prefixed)));
 }
 
 /** What stands in place of a schema that is none is withheld, and shown to nobody. */
@@ -157,6 +165,14 @@ function toolParts(item: CatalogItem, shown: JsonObject): ToolParts {
     paramHeaders: plan.ok ? plan.value : undefined,
     withheld: plan.ok ? undefined : plan.refusal,
   };
+}
+
+/**
+ * Whether it is shown under a schema that takes more than the one by which arguments are judged, or than the upstream's
+ * own one: a caller who keeps to what is shown may then send what neither takes.
+ */
+export function showsMore({ simplifies, shownInput, ownInput }: Entry): boolean {
+  return simplifies && [shownInput?.schema, ownInput].some((schema) => isJsonObject(schema) && !isFlat(schema));
 }
 
 /** The entry with another input schema, by which arguments are judged from then on, and which is shown. */

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { emptyDocument, type LockDocument } from "../catalog/lock/document.ts";
 import { compileLock } from "../catalog/lock/lock.ts";
 import type { LockFault } from "../catalog/lock/strict-reading.ts";
@@ -69,7 +69,8 @@ function replaceFile(path: string, text: string): void {
   const file = openSync(beside, "wx", 0o644);
   try {
     try {
-      writeSync(file, text);
+      // Writes on after a part: a disk that is nearly full takes a part without an error.
+      writeFileSync(file, text);
       fsyncSync(file);
     } finally {
       closeSync(file);

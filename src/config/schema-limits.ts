@@ -169,7 +169,8 @@ const ranges: Record<ConfigurableLimit, { minimum: number; maximum: number; desc
   memoryStoreEntriesMax: {
     minimum: 100,
     maximum: 10_000_000,
-    description: "Records in the memory store; a full one takes no new records.",
+    description:
+      "Records in the memory store, and as many counters of limits beside them; a full one takes no new ones.",
   },
   bundlePollMs: {
     minimum: 100,

@@ -120,7 +120,7 @@ export const schemas: SchemaNode = objectOf(
       type: "boolean",
       default: defaults.simplifySchemas,
       description:
-        "For model providers that refuse tools whose input schema has `oneOf`, `anyOf`, `allOf` or `$ref` at its top: shows one flat object schema that takes everything the original takes. Calls are held to the original.",
+        "For model providers that refuse tools whose input schema has `oneOf`, `anyOf`, `allOf` or `$ref` at its top: shows one flat object schema that takes everything the original takes. Calls are held to the original, whatever `schema.arguments` of the upstream says.",
     },
   },
   { description: "How input schemas are shown." },

@@ -22,7 +22,11 @@ export function itemPatterns(description: string): SchemaNode {
     {
       tools: patterns("tools"),
       prompts: patterns("prompts"),
-      resources: { ...patterns("resources"), description: "URIs of resources, or globs." },
+      resources: {
+        ...patterns("resources"),
+        description:
+          "URIs of resources, or globs, over listed ones and those that templates and links lead to, however a URI is spelled.",
+      },
       templates: { ...patterns("templates"), description: "URI templates, or globs over them." },
     },
     { description },

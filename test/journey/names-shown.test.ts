@@ -272,4 +272,41 @@ describe("schemas that are shown flat", () => {
     expect(refusalIn(await modernCall(caller, "tools/call", { ...call, arguments: { id: "1" } })).code).toBe("");
     expect(used(upstream)).toHaveLength(1);
   });
+
+  it.each(["enforce", "warn", "off"])("hold a tool to its own, though its upstream is held by %s", async (mode) => {
+    const honest = { name: "get", inputSchema: { type: "object", properties: { id: { type: "string" } } } };
+    const upstream = await startUpstream({ name: "find", inputSchema }, { ...honest });
+    const gateway = await start({
+      upstreams: { crm: { url: upstream.url, schema: { arguments: mode } } },
+      servers: { flat: { upstreams: { crm: {} }, schemas: { simplify: true } }, plain: { upstreams: { crm: {} } } },
+    });
+    const unfit = { find: { id: "1", name: "a" }, get: { id: 1 } };
+    const refusedAt = async (server: string, name: keyof typeof unfit): Promise<string> =>
+      refusalIn(await modernCall({ gateway, server }, "tools/call", { name, arguments: unfit[name] })).code;
+    const chosen = mode === "enforce" ? "ARGUMENTS_INVALID" : "";
+    expect(await refusedAt("flat", "find")).toBe("ARGUMENTS_INVALID");
+    expect(used(upstream)).toEqual([]);
+    // What is shown as it is is held as the operator chose.
+    expect(await refusedAt("flat", "get")).toBe(chosen);
+    expect(await refusedAt("plain", "find")).toBe(chosen);
+  });
+
+  it.each(["enforce", "warn", "off"])("hold what policy presets to the tool's own (%s)", async (mode) => {
+    const upstream = await startUpstream({ name: "find", inputSchema });
+    const gateway = await start({
+      upstreams: { crm: { url: upstream.url, schema: { arguments: mode } } },
+      servers: { flat: { upstreams: { crm: {} }, schemas: { simplify: true } } },
+      rules: [
+        { id: "all", effect: "allow", who: { anyone: true }, what: { upstream: "crm" } },
+        {
+          ...{ id: "own", effect: "constrain", who: { anyone: true }, what: { upstream: "crm", tool: "find" } },
+          presets: { id: "1" },
+        },
+      ],
+    });
+    const call = { name: "find", arguments: { name: "a" } };
+    const refused = refusalIn(await modernCall({ gateway, server: "flat" }, "tools/call", call)).code;
+    expect(refused).toMatch(/^(ARGUMENTS_INVALID|PRESET_UNFIT)$/);
+    expect(used(upstream)).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@ import type { Item, ItemKind } from "../../model/item.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type { Refusal } from "../../model/refusal.ts";
 import { refuse } from "../../model/refusal.ts";
-import type { CatalogItem } from "../fetch-upstream.ts";
+import { definitionsOf, type CatalogItem } from "../fetch-upstream.ts";
 import { formerKey } from "../former.ts";
 import type { Snapshot } from "../snapshots.ts";
 import { isLockedKind, type LockIdentity } from "./document.ts";
@@ -110,17 +110,14 @@ function judge(snapshot: Snapshot, judging: Judging): Judged {
   let until = Infinity;
   let quarantined = 0;
   const items = snapshot.items.map((item): CatalogItem => {
-    const reason = verdict(item, lock, judging);
-    if (reason !== undefined) {
-      judging.refused.add(item.definition);
-      judging.onDrift(driftOf(item, reason, judging));
-    }
+    const drift = driftsOf(item, judging).at(-1);
+    const reason = drift?.reason;
     const holds = reason === undefined ? heldUntil(item, snapshot, judging) : Infinity;
     const isHeld = reason !== undefined || now() < holds;
     if (!isHeld || mode === "observe") return item;
     quarantined += 1;
     until = Math.min(until, holds);
-    return { ...item, withheld: drifted(item, reason ?? "changed") };
+    return { ...item, withheld: drifted(item, reason ?? "changed", drift?.found ?? asLockDigest(item.digest)) };
   });
   judging.onJudged(snapshot.upstream, quarantined);
   const self = { ...snapshot.self, instructions: judgedInstructions(snapshot, judging) };
@@ -137,7 +134,20 @@ function heldUntil(item: CatalogItem, { former }: Snapshot, judging: Judging): n
   return Math.max(-Infinity, ...unapproved.map(({ seenAt }) => seenAt + judging.bounds.catalogDriftCalmMs));
 }
 
-function driftOf(item: CatalogItem, reason: Exclude<Verdict, undefined>, { lock, mode }: Judging): Drift {
+/** Tells of each definition of the item that is not approved, and remembers it. */
+function driftsOf(item: CatalogItem, judging: Judging): readonly Drift[] {
+  return definitionsOf(item).flatMap(({ definition, digest }) => {
+    const offered = { ...item, definition, digest };
+    const reason = verdict(offered, judging.lock, judging);
+    if (reason === undefined) return [];
+    judging.refused.add(definition);
+    const drift = driftOf(offered, reason, judging);
+    judging.onDrift(drift);
+    return [drift];
+  });
+}
+
+function driftOf(item: Item, reason: Exclude<Verdict, undefined>, { lock, mode }: Judging): Drift {
   const { upstream, kind, name, digest } = item;
   return {
     upstream,
@@ -150,8 +160,8 @@ function driftOf(item: CatalogItem, reason: Exclude<Verdict, undefined>, { lock,
   };
 }
 
-function drifted({ upstream, kind, digest }: Item, reason: string): Refusal {
-  return refuse("CATALOG_ITEM_DRIFTED", { upstream, kind, reason, found: asLockDigest(digest) }).refusal;
+function drifted({ upstream, kind }: Item, reason: string, found: string): Refusal {
+  return refuse("CATALOG_ITEM_DRIFTED", { upstream, kind, reason, found }).refusal;
 }
 
 /** Instructions that nobody approved are left out, not replaced: an upstream that sends others may work in another way. */

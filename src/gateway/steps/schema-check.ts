@@ -1,12 +1,12 @@
 import { refuse, type Refusal } from "../../model/refusal.ts";
-import type { Entry, KeyedSchema } from "../../catalog/table.ts";
+import { showsMore, type Entry, type KeyedSchema } from "../../catalog/table.ts";
 import type { Violation } from "../../schema/checker.ts";
 import { noteFindings, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
  * Holds the exchange's arguments to a schema, in the mode the operator chose for the upstream; `unfit` makes the refusal
- * of arguments that do not fit.
+ * of arguments that do not fit. A tool that is shown under a schema that takes more is held to its own in every mode.
  * A schema that cannot be compiled within its budget refuses the call, it is never skipped in silence.
  */
 export function checkAgainst(
@@ -18,7 +18,8 @@ export function checkAgainst(
     unfit: (violations: readonly Violation[]) => Refusal;
   },
 ): Refusal | undefined {
-  const mode = g.treatments.get(what.entry.item.upstream)?.argumentSchemas ?? "enforce";
+  const chosen = g.treatments.get(what.entry.item.upstream)?.argumentSchemas ?? "enforce";
+  const mode = showsMore(what.entry) ? "enforce" : chosen;
   if (what.schema === undefined || mode === "off") return undefined;
   const checker = g.checkers.for(what.schema.digest, what.schema.schema);
   if (!checker.usable) return mode === "enforce" ? checker.refusal : undefined;
