@@ -2,6 +2,7 @@ import type { ConfigFault } from "../config/fault.ts";
 import type { Config } from "../config/types.ts";
 import { lintPolicy, type LintFinding } from "../policy/lint.ts";
 import { ruleSources } from "../policy/rule-source.ts";
+import { upstreamsHeld } from "./item-facts.ts";
 import type { LoadedPolicies } from "./load-policies.ts";
 import { knownCatalog } from "./policy-items.ts";
 
@@ -14,7 +15,8 @@ export function lintFindings(
     ([name, { upstreams }]) => [name, Object.keys(upstreams)] as const,
   );
   const known = lock === undefined ? undefined : knownCatalog(lock);
-  return lintPolicy(policy, ruleSources(documents), { servers: new Map(servers), hasLock: lock !== undefined, known });
+  const lockedUpstreams = lock === undefined ? new Set<string>() : upstreamsHeld(config);
+  return lintPolicy(policy, ruleSources(documents), { servers: new Map(servers), lockedUpstreams, known });
 }
 
 /** A finding as `check` prints it, among the warnings of the configuration. */

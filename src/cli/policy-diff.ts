@@ -2,7 +2,7 @@ import type { JsonObject } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import type { PossibleOutcome } from "../policy/appraise.ts";
 import { replay, replayBoth, type Replayed, type ReplayedChange, type RecordedDecision } from "../policy/replay.ts";
-import { shown, type ExitCode, type Output } from "./output.ts";
+import { jsonOut, shown, type ExitCode, type Output } from "./output.ts";
 import { openPolicies, type PolicyBundle } from "./policy-bundle.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
 import { recordedDecision } from "./recorded-decision.ts";
@@ -47,7 +47,7 @@ export async function policyDiff(order: Order, desk: PolicyDesk): Promise<ExitCo
   const told = [...groups.values()].sort(
     (one, other) => rank(one.change) - rank(other.change) || other.count - one.count,
   );
-  if (order.json) output.out(JSON.stringify({ counts, groups: told }, null, 2));
+  if (order.json) output.out(jsonOut({ counts, groups: told }));
   else report(told, counts, output);
   return counts.gain + counts.lose + counts.changed > 0 ? 1 : 0;
 }

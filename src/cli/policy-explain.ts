@@ -10,9 +10,9 @@ import { subjectKinds } from "../policy/language.ts";
 import type { Subject } from "../policy/question.ts";
 import { configuredLines } from "./evidence-lines.ts";
 import { explanationLines } from "./explanation-lines.ts";
-import { shown, type ExitCode, type Output } from "./output.ts";
+import { jsonOut, shown, type ExitCode, type Output } from "./output.ts";
 import { openPolicies, type PolicyBundle } from "./policy-bundle.ts";
-import { lockedItems } from "./policy-items.ts";
+import { lockedItems, withLockedDigest } from "./policy-items.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
 import { isFile, readValueFile } from "./read-value.ts";
 import { itemOf, recordedDecision, recordedPrincipal } from "./recorded-decision.ts";
@@ -32,7 +32,7 @@ export async function policyExplain(order: Order, desk: PolicyDesk): Promise<Exi
   const explanation = explain(bundle.policy, bundle.sources, asked.question, asked.knowledge);
   if (order.json) {
     const presets = Object.fromEntries(explanation.shaping.presets);
-    output.out(JSON.stringify({ ...explanation, shaping: { ...explanation.shaping, presets } }, null, 2));
+    output.out(jsonOut({ ...explanation, shaping: { ...explanation.shaping, presets } }));
   } else for (const line of explanationLines(explanation)) output.out(shown(line));
   return 0;
 }
@@ -125,8 +125,11 @@ function itemAsked(
   { bundle, server, event }: { bundle: PolicyBundle; server: string; event: JsonObject | undefined },
 ): Subject | undefined | null {
   if (item === undefined) return event === undefined ? undefined : itemOf(event);
-  if (upstream !== undefined) return identityOf(item, upstream, { config, output });
   const { lock } = bundle;
+  if (upstream !== undefined) {
+    const identity = identityOf(item, upstream, { config, output });
+    return identity === null ? null : withLockedDigest(lock, identity);
+  }
   const found =
     lock === undefined ? [] : shownItems(server, lockedItems(lock)).filter(({ exposed }) => exposed === item);
   const [only, ...others] = found;

@@ -1,13 +1,18 @@
 import type { Lock } from "../catalog/lock/lock.ts";
-import type { Item } from "../model/item.ts";
-import { isJsonObject, readOwn } from "../model/json.ts";
+import type { ItemIdentity } from "../model/item.ts";
+import { isJsonObject, readOwn, type JsonObject } from "../model/json.ts";
 import type { KnownCatalog } from "../policy/lint-catalog.ts";
+import type { Subject } from "../policy/question.ts";
 import type { CaseNames } from "../policy/read-cases.ts";
 import { readItem } from "../policy/read-cases.ts";
 import { at, fault, type Place } from "../policy/read-fields.ts";
 
 /** An item that is known without asking its upstream. */
-export type NamedItem = Omit<Item, "digest">;
+export interface NamedItem extends ItemIdentity {
+  readonly definition: JsonObject;
+  /** As in `Item`, with or without `sha256:` before it; undefined: nobody says which definition is meant. */
+  readonly digest: string | undefined;
+}
 
 /** The items that a server would take of these, under the names that it gives them. */
 export type ShownItemsOf = (
@@ -17,7 +22,19 @@ export type ShownItemsOf = (
 
 /** All that a catalog lock holds. */
 export function lockedItems(lock: Lock): readonly NamedItem[] {
-  return [...lock.items()].map(({ upstream, kind, name, definition }) => ({ upstream, kind, name, definition }));
+  return [...lock.items()].map(({ upstream, kind, name, definition }) =>
+    withLockedDigest(lock, { upstream, kind, name, definition, digest: undefined }),
+  );
+}
+
+/**
+ * An item under the definition that was approved last, where it comes without a digest: rules that pin definitions are
+ * then answered as the gateway answers them. An item that no lock holds stays as it is.
+ */
+export function withLockedDigest<S extends Subject>(lock: Lock | undefined, item: S): S {
+  const { upstream, kind, name } = item;
+  if (lock === undefined || item.digest !== undefined || kind === "clientFeature") return item;
+  return { ...item, digest: lock.approvedOf(upstream, kind, name).at(-1) };
 }
 
 /** For lint: what the lock holds, with the arguments of tools. */
@@ -41,8 +58,8 @@ export function readItems(place: Place, value: unknown, names: CaseNames): reado
   return value.flatMap((one: unknown, index) => {
     const item = readItem(at(place, index), one, names);
     if (item === undefined) return [];
-    const { upstream, kind, name } = item;
-    if (kind !== "clientFeature") return [{ upstream, kind, name, definition: {} }];
+    const { upstream, kind, name, digest } = item;
+    if (kind !== "clientFeature") return [{ upstream, kind, name, digest, definition: {} }];
     fault(at(place, index), name, "a tool, prompt, resource or template", "a feature of clients is no item");
     return [];
   });

@@ -1,5 +1,5 @@
 import { lintFindings } from "./lint-findings.ts";
-import { shown, type ExitCode } from "./output.ts";
+import { jsonOut, shown, type ExitCode } from "./output.ts";
 import { openPolicies } from "./policy-bundle.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
 
@@ -8,7 +8,7 @@ export function policyLint(order: OrderTo<"lint">, { config, output }: PolicyDes
   const bundle = openPolicies(config, order.policies, output);
   if (bundle === undefined) return 1;
   const findings = lintFindings(config, bundle.loaded);
-  if (order.json) output.out(JSON.stringify(findings, null, 2));
+  if (order.json) output.out(jsonOut(findings));
   else {
     for (const { id, severity, path, text } of findings) output.out(shown(`${path}: ${severity} ${id}: ${text}`));
     output.out(findings.length === 1 ? "1 finding" : `${findings.length} findings`);

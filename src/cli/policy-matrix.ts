@@ -6,9 +6,9 @@ import { momentIn } from "../policy/read-cases.ts";
 import { at, fault, isMapping, readText, type Place } from "../policy/read-fields.ts";
 import { readPrincipal, type PrincipalNames } from "../policy/read-principal.ts";
 import { csvLine } from "./csv-line.ts";
-import { shown, type ExitCode, type Output } from "./output.ts";
+import { jsonOut, shown, type ExitCode, type Output } from "./output.ts";
 import { openPolicies, type PolicyBundle } from "./policy-bundle.ts";
-import { lockedItems, readItems, type NamedItem } from "./policy-items.ts";
+import { lockedItems, readItems, withLockedDigest, type NamedItem } from "./policy-items.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
 import { readValueFile } from "./read-value.ts";
 import { itemOf, recordedPrincipal } from "./recorded-decision.ts";
@@ -77,7 +77,10 @@ function readPeople(place: Place, value: unknown, names: PrincipalNames): readon
 }
 
 function itemsOf({ items }: Order, { lock, names }: PolicyBundle, output: Output): readonly NamedItem[] | undefined {
-  if (items !== undefined) return readValueFile(items, (place, value) => readItems(place, value, names), output);
+  if (items !== undefined) {
+    const read = readValueFile(items, (place, value) => readItems(place, value, names), output);
+    return read?.map((item) => withLockedDigest(lock, item));
+  }
   if (lock !== undefined) return lockedItems(lock);
   output.err("No catalog lock is configured, so the items are not known: say --items FILE.");
   return undefined;
@@ -88,8 +91,9 @@ function rowOf(
   { who, server, item, now }: { who: NamedPrincipal; server: string; item: NamedItem; now: number },
 ): MatrixRow {
   const request = { now, transport: "http", era: "modern", revision: "2026-07-28" } as const;
-  const { upstream, kind, name } = item;
-  const cell = gradeOf(policy, { principal: who.principal, server, item: { upstream, kind, name }, request });
+  const { upstream, kind, name, digest } = item;
+  const subject = { upstream, kind, name, digest };
+  const cell = gradeOf(policy, { principal: who.principal, server, item: subject, request });
   return { ...cell, who, server, item };
 }
 
@@ -128,7 +132,7 @@ const columns = ["principal", "server", "upstream", "kind", "item", "grade", "ru
 
 function print({ csv, json }: Order, { rows, used }: Table, output: Output): void {
   const told = rows.map((row) => fieldsOf(row, used));
-  if (json) output.out(JSON.stringify(told, null, 2));
+  if (json) output.out(jsonOut(told));
   else if (csv)
     for (const line of [columns, ...told.map((fields) => columns.map((column) => fields[column]))])
       output.out(shown(csvLine(line)));

@@ -1,11 +1,13 @@
+import type { Lock } from "../catalog/lock/lock.ts";
 import { casesBeside } from "../config/policy-cases.ts";
 import { readCases, type Case } from "../policy/read-cases.ts";
 import { runCases, type CaseResult, type CasesRun } from "../policy/run-cases.ts";
 import { reportFaults } from "./check.ts";
 import { explanationLines } from "./explanation-lines.ts";
 import { asConfigFault } from "./load-policies.ts";
-import { shown, type ExitCode, type Output } from "./output.ts";
+import { jsonOut, shown, type ExitCode, type Output } from "./output.ts";
 import { openPolicies, type PolicyBundle } from "./policy-bundle.ts";
+import { withLockedDigest } from "./policy-items.ts";
 import type { OrderTo, PolicyDesk } from "./policy.ts";
 import { readFile } from "./read-value.ts";
 
@@ -29,22 +31,28 @@ export function policyTest(order: OrderTo<"test">, { config, output }: PolicyDes
     ...without.map((file) => `${file} has no cases`),
     ...run.unexercised.map(({ id, path }) => `no case is decided by ${id} (${path})`),
   ];
-  if (order.json) output.out(JSON.stringify(asJson(run, without), null, 2));
+  if (order.json) output.out(jsonOut(asJson(run, without)));
   else report(run, failed, output);
   for (const gap of gaps) output.err(shown(gap));
   return failed.length > 0 || (order.requireCoverage && gaps.length > 0) ? 1 : 0;
 }
 
-function casesOf(file: string, { names }: PolicyBundle, output: Output): readonly Case[] | undefined {
+function casesOf(file: string, { names, lock }: PolicyBundle, output: Output): readonly Case[] | undefined {
   const value = readFile(file);
   if (!value.ok) {
     reportFaults(file, value.faults, output);
     return undefined;
   }
   const read = readCases({ path: file, value: value.value }, names);
-  if (read.ok) return read.cases;
+  if (read.ok) return read.cases.map((one) => underLock(one, lock));
   reportFaults(file, read.faults.map(asConfigFault), output);
   return undefined;
+}
+
+function underLock(one: Case, lock: Lock | undefined): Case {
+  const { question } = one;
+  const { item } = question;
+  return item === undefined ? one : { ...one, question: { ...question, item: withLockedDigest(lock, item) } };
 }
 
 function report({ results }: CasesRun, failed: readonly CaseResult[], output: Output): void {

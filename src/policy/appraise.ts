@@ -135,7 +135,7 @@ function appraiseRule(
   rule: Rule,
   { question, turns }: { readonly question: Pick<Question, "principal">; readonly turns: readonly Turn[] },
 ): AppraisedRule {
-  const said = turns.map((turn) => ({ verdict: turn.verdict(rule.when), because: turn.because() }));
+  const said = turns.map((turn) => ({ verdict: turn.verdict(rule), because: turn.because() }));
   const [first, last] = [said[0], said.at(-1)];
   const isSame = first?.verdict === last?.verdict;
   const verdict = isSame ? (first?.verdict ?? "unknown") : "unknown";

@@ -1,5 +1,5 @@
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
-import type { ItemFacts } from "../model/item-facts.ts";
+import type { ItemFacts, ItemMarks } from "../model/item-facts.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Limits } from "../model/limits.ts";
 import type { Principal } from "../model/principal.ts";
@@ -22,6 +22,8 @@ import type { Patterns } from "./condition-environment.ts";
 import { conditionProblems } from "./condition-guard.ts";
 import { rewriteCondition } from "./condition-rewrite.ts";
 import { childrenOf, fieldName } from "./condition-syntax.ts";
+import type { Effect } from "./language.ts";
+import { marksAsked } from "./marks.ts";
 import { fill } from "./meter.ts";
 import type { Meter } from "./meter.ts";
 import { unknownsOf } from "./partial-view.ts";
@@ -64,9 +66,20 @@ export interface ConditionContext extends Record<string, unknown> {
   readonly request: RequestFacts;
 }
 
+/** What of a rule says whether it applies to a question that it matches. */
+export interface Conditional {
+  readonly effect: Effect;
+  /** Undefined: always. */
+  readonly when: Condition | undefined;
+}
+
 /** One decision's evaluations: they share converted values, and the record of what was read. */
 export interface Turn {
-  verdict(condition: Condition | undefined): Verdict;
+  /**
+   * What the condition of a rule says. Of an item that may be said to be one thing or another (`ItemFacts`) it is what
+   * permits least: an allow's condition is true when it is in every case, any other effect's when it is in one.
+   */
+  verdict(rule: Conditional): Verdict;
   /** Why the last verdict was an error, or unknown; undefined after any other. */
   because(): string | undefined;
   /** JSON pointers (RFC 6901) of the arguments read so far, sorted. */
@@ -119,7 +132,7 @@ interface Workshop {
 /** What was made for one decision and serves the next. */
 interface Views {
   readonly principals: WeakMap<Principal, PrincipalFacts>;
-  readonly annotations: WeakMap<ItemFacts["annotations"], ReadonlyMap<string, unknown>>;
+  readonly annotations: WeakMap<ItemMarks["annotations"], ReadonlyMap<string, unknown>>;
 }
 
 type Compiler = Pick<Workshop, "patterns" | "functions" | "written" | "running">;
@@ -163,31 +176,55 @@ function beginTurn(question: TurnQuestion, facts: () => ItemFacts, workshop: Wor
   const { args, partly } = question;
   const isKnown = args !== undefined && partly === undefined;
   const unknown = isKnown ? undefined : unknownsOf({ hasArgs: args !== undefined, partly }, viewSource(workshop));
-  let context: ConditionContext | undefined;
+  let contexts: Contexts | undefined;
   let because: string | undefined;
   return {
-    verdict: (condition) => {
-      if (condition === undefined) return "true";
-      context ??= contextOf({
+    verdict: ({ when, effect }) => {
+      if (when === undefined) return "true";
+      contexts ??= contextsOf({
         question,
         facts: facts(),
         args: unknown?.args ?? argumentsOf(question, workshop, notes),
         claims: unknown?.claims,
         workshop,
       });
-      // Of arguments that are not known the quick way would be asked in vain.
-      const quick = unknown === undefined ? quickVerdict(condition, context, workshop) : undefined;
-      if (quick !== undefined) {
-        because = quick === "error" ? tooCostly(workshop) : undefined;
-        return quick;
-      }
-      const slow = verdictOf(condition, { context, unknown }, workshop);
-      because = slow.because;
-      return slow.verdict;
+      const of = effect === "allow" ? contexts.allow : contexts.other;
+      const said = of.map((context) => verdictIn(when, { context, unknown }, workshop));
+      const least = said.length === 1 ? said[0] : leastPermitting(effect, said);
+      because = least?.because;
+      return least?.verdict ?? "error";
     },
     because: () => because,
     read: () => readPointers(notes),
   };
+}
+
+interface Said {
+  readonly verdict: Verdict;
+  readonly because?: string;
+}
+
+interface Given {
+  readonly context: ConditionContext;
+  readonly unknown: Unknowns | undefined;
+}
+
+/** Verdicts from the one that permits least. */
+const byCaution: Readonly<Record<"allow" | "other", readonly Verdict[]>> = {
+  allow: ["false", "error", "unknown", "true"],
+  other: ["true", "error", "unknown", "false"],
+};
+
+function leastPermitting(effect: Effect, said: readonly Said[]): Said | undefined {
+  const order = effect === "allow" ? byCaution.allow : byCaution.other;
+  return said.toSorted((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict))[0];
+}
+
+function verdictIn(condition: Condition, given: Given, workshop: Workshop): Said {
+  // Of arguments that are not known the quick way would be asked in vain.
+  const quick = given.unknown === undefined ? quickVerdict(condition, given.context, workshop) : undefined;
+  if (quick === undefined) return verdictOf(condition, given, workshop);
+  return quick === "error" ? { verdict: quick, because: tooCostly(workshop) } : { verdict: quick };
 }
 
 function quickVerdict(
@@ -201,11 +238,7 @@ function quickVerdict(
   return meter.exhausted ? "error" : value ? "true" : "false";
 }
 
-function verdictOf(
-  condition: Condition,
-  { context, unknown }: { readonly context: ConditionContext; readonly unknown: Unknowns | undefined },
-  { limits, meter }: Workshop,
-): { readonly verdict: Verdict; readonly because?: string } {
+function verdictOf(condition: Condition, { context, unknown }: Given, { limits, meter }: Workshop): Said {
   fill(meter, limits.conditionStepsMax);
   unknown?.wereTouched();
   try {
@@ -238,13 +271,32 @@ interface ContextParts {
   readonly workshop: Workshop;
 }
 
+/** One context for each way in which the item may be marked; nearly always there is one way. */
+interface Contexts {
+  readonly allow: readonly ConditionContext[];
+  readonly other: readonly ConditionContext[];
+}
+
+function contextsOf(parts: ContextParts): Contexts {
+  const { question, facts, workshop } = parts;
+  const first = contextOf(parts);
+  if (facts.possible === undefined) return { allow: [first], other: [first] };
+  const under = (effect: Effect): readonly ConditionContext[] =>
+    marksAsked(effect, facts).map((marks) => ({ ...first, item: subjectUnder(question, marks, workshop) }));
+  return { allow: under("allow"), other: under("deny") };
+}
+
+function subjectUnder({ item }: TurnQuestion, marks: ItemMarks, workshop: Workshop): SubjectFacts {
+  return new SubjectFacts(item, marks.labels, annotationsView(marks, workshop));
+}
+
 function contextOf({ question, facts, args, claims, workshop }: ContextParts): ConditionContext {
-  const { principal, server, item, request } = question;
+  const { principal, server, request } = question;
   return {
     principal: claims === undefined ? principalView(principal, workshop) : new PrincipalFacts(principal, claims),
     client: new ClientFacts(principal.clientId),
     server: new ServerFacts(server),
-    item: new SubjectFacts(item, facts.labels, annotationsView(facts, workshop)),
+    item: subjectUnder(question, facts, workshop),
     args,
     request: new RequestFacts(request),
   };
@@ -257,7 +309,7 @@ function principalView(principal: Principal, { views, meter, limits }: Workshop)
   });
 }
 
-function annotationsView({ annotations }: ItemFacts, { views, meter, limits }: Workshop): ReadonlyMap<string, unknown> {
+function annotationsView({ annotations }: ItemMarks, { views, meter, limits }: Workshop): ReadonlyMap<string, unknown> {
   return keptAt(views.annotations, annotations, () =>
     viewOf(annotations, { meter, notes: undefined, listItemsMax: limits.conditionListItemsMax }),
   );

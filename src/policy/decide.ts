@@ -37,11 +37,11 @@ export function listing(policy: Policy, question: Omit<Question, "args">): Listi
   const target = targetOf(question.server, question.item, policy.factsOf);
   const turn = policy.conditions.begin({ ...question, args: undefined }, target.facts);
   for (const rule of policy.denies.matching(question.principal, target)) {
-    const verdict = turn.verdict(rule.when);
+    const verdict = turn.verdict(rule);
     if (verdict === "true" || verdict === "error") return "hidden";
   }
   const mayAllow = policy.allows.matching(question.principal, target).some((rule) => {
-    const verdict = turn.verdict(rule.when);
+    const verdict = turn.verdict(rule);
     return verdict === "true" || verdict === "unknown";
   });
   return mayAllow ? "listed" : "hidden";
@@ -102,7 +102,7 @@ export function isOutside({ principal, item }: Pick<Question, "principal" | "ite
 
 function firstDenial(rules: readonly Rule[], turn: Turn): Denied | undefined {
   for (const rule of rules) {
-    const verdict = turn.verdict(rule.when);
+    const verdict = turn.verdict(rule);
     if (verdict !== "false") return denied(rule, verdict === "true" ? "denied-by-rule" : "condition-error", turn);
   }
   return undefined;
@@ -117,7 +117,7 @@ function bestAllowance(rules: readonly Rule[], principal: Principal, turn: Turn)
   const failed: { rule: Rule; verdict: Verdict }[] = [];
   const steps: Step[] = [];
   for (const rule of rules) {
-    const verdict = turn.verdict(rule.when);
+    const verdict = turn.verdict(rule);
     if (verdict !== "true") failed.push({ rule, verdict });
     else {
       const missing = rule.stepUp.filter((scope) => !principal.scopes.includes(scope));

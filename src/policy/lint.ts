@@ -37,8 +37,8 @@ export interface WrittenRule {
 export interface LintContext {
   /** The upstreams of each virtual server. */
   readonly servers: ReadonlyMap<string, readonly string[]>;
-  /** Whether a catalog lock keeps patterns from items that nobody approved. */
-  readonly hasLock: boolean;
+  /** Upstreams whose unapproved items the catalog lock keeps from patterns: those that it is enforced for. */
+  readonly lockedUpstreams: ReadonlySet<string>;
   /** Definitions that are known; undefined: none are, and nothing is said of names and arguments. */
   readonly known?: KnownCatalog | undefined;
 }
@@ -66,7 +66,7 @@ export function lintPolicy(
     ...coverFindings(by),
     ...neverFindings(all, context.servers),
     ...scopeFindings(by.allows),
-    ...(context.hasLock ? [] : patternFindings(by.allows)),
+    ...patternFindings(by.allows, context),
     ...(known === undefined ? [] : [...unmatchedFindings(all, known), ...argumentFindings(all, known)]),
   ];
   return found
@@ -102,13 +102,24 @@ function scopeFindings(allows: readonly WrittenRule[]): readonly Found[] {
 }
 
 /** One finding for all: what it asks for is one lock. */
-function patternFindings(allows: readonly WrittenRule[]): readonly Found[] {
-  const open = allows.filter(({ rule, source }) => isOpen(rule.what) && !isAccepted(source, "pattern-without-lock"));
+function patternFindings(allows: readonly WrittenRule[], context: LintContext): readonly Found[] {
+  const open = allows
+    .filter(({ rule, source }) => isOpen(rule.what) && !isAccepted(source, "pattern-without-lock"))
+    .map(({ rule, source }) => ({ source, upstreams: unlockedIn(rule.what, context) }))
+    .filter(({ upstreams }) => upstreams.length > 0);
   const [first, ...others] = open;
   if (first === undefined) return [];
   const who = others.length === 0 ? "this allow means" : `this and ${others.length} more allows mean`;
-  const text = `${who} items by a pattern, or any: without a catalog lock also those that an upstream adds tomorrow`;
+  const where = [...new Set(open.flatMap(({ upstreams }) => upstreams))].sort().join(", ");
+  const text = `${who} items by a pattern, or any: without an enforced catalog lock also those that ${where} may add tomorrow`;
   return [{ id: "pattern-without-lock", source: first.source, at: "/what", text }];
+}
+
+/** The upstreams that a rule means of which no lock is enforced. */
+function unlockedIn(what: What, { servers, lockedUpstreams }: LintContext): readonly string[] {
+  const served = (what.servers ?? [...servers.keys()]).flatMap((server) => servers.get(server) ?? []);
+  const meant = [...new Set(served)].filter((upstream) => what.upstreams?.includes(upstream) ?? true);
+  return meant.filter((upstream) => !lockedUpstreams.has(upstream));
 }
 
 const lockedKinds: readonly What["kind"][] = [undefined, "tool", "prompt", "template"];

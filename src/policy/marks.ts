@@ -1,4 +1,5 @@
-import type { ItemFacts } from "../model/item-facts.ts";
+import type { ItemFacts, ItemMarks } from "../model/item-facts.ts";
+import type { Effect } from "./language.ts";
 import type { SubjectKind } from "./question.ts";
 import { at, fault, isMapping, readWords } from "./read-fields.ts";
 import type { Place, Words } from "./read-fields.ts";
@@ -9,9 +10,29 @@ export interface Marks {
   readonly annotations: ReadonlyMap<string, boolean | string>;
 }
 
-/** An annotation that an item does not have equals nothing, `false` included. */
-export function marksMatch({ labels, annotations }: Marks, facts: ItemFacts): boolean {
-  return labelsMatch(labels, facts.labels) && annotationsMatch(annotations, facts.annotations);
+/**
+ * An annotation that an item does not have equals nothing, `false` included. Of a URI that can be read in several ways
+ * an allow asks what is said of all readings, and any other effect what is said of one.
+ */
+export function marksMatch(marks: Marks, effect: Effect, facts: ItemFacts): boolean {
+  const seen = effect === "allow" ? [facts] : (facts.possible ?? [facts]);
+  return seen.some(
+    ({ labels, annotations }) => labelsMatch(marks.labels, labels) && annotationsMatch(marks.annotations, annotations),
+  );
+}
+
+/** Every label that the item may have, some of them twice. */
+export function possibleLabels({ labels, possible }: ItemFacts): readonly string[] {
+  return possible === undefined ? labels : [...labels, ...possible.flatMap((marks) => marks.labels)];
+}
+
+/**
+ * Under which marks a condition is evaluated. An allow's must hold under all of them, since `!` turns what may be said
+ * into what is not; the condition of any other effect under one.
+ */
+export function marksAsked(effect: Effect, facts: ItemFacts): readonly ItemMarks[] {
+  if (facts.possible === undefined) return [facts];
+  return effect === "allow" ? [facts, ...facts.possible] : facts.possible;
 }
 
 function labelsMatch(wanted: Words | undefined, labels: readonly string[]): boolean {
@@ -20,7 +41,7 @@ function labelsMatch(wanted: Words | undefined, labels: readonly string[]): bool
   return wanted.all ? wanted.words.every(isThere) : wanted.words.some(isThere);
 }
 
-function annotationsMatch(wanted: Marks["annotations"], annotations: ItemFacts["annotations"]): boolean {
+function annotationsMatch(wanted: Marks["annotations"], annotations: ItemMarks["annotations"]): boolean {
   for (const [name, value] of wanted) {
     if (!Object.hasOwn(annotations, name) || annotations[name] !== value) return false;
   }

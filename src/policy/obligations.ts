@@ -35,7 +35,7 @@ export function obligationsOf(policy: Policy, question: Question): Obligations {
   const matching = policy.duties.matching(question.principal, target);
   if (matching.length === 0) return noObligations;
   const turn = policy.conditions.begin(question, target.facts);
-  const rules = matching.filter((rule) => turn.verdict(rule.when) !== "false");
+  const rules = matching.filter((rule) => turn.verdict(rule) !== "false");
   const read = turn.read();
   return rules.length === 0 && read.length === 0 ? noObligations : tightestOf(rules, read);
 }

@@ -1,6 +1,7 @@
 import type { Json } from "../model/json.ts";
 import type { Principal } from "../model/principal.ts";
 import { subjectKinds } from "./language.ts";
+import type { Effect } from "./language.ts";
 import { isMapping } from "./read-fields.ts";
 import type { RuleSource } from "./rule-source.ts";
 import type { Rule } from "./rule.ts";
@@ -67,7 +68,8 @@ export function whatMismatches({ what, effect }: Rule, source: RuleSource, targe
   const locked: Target = { ...target, facts: () => ({ ...target.facts(), locked: true }) };
   const apart = partsOf(what).filter(([, part]) => !whatMatches(part, effect, locked));
   if (apart.length === 0) return [{ part: "what", field: "lock", wanted: "a locked item", found: target.name }];
-  return apart.map(([field]) => ({ part: "what", field, wanted: source.what[field], found: foundAt(target, field) }));
+  const found = (field: string): Json | undefined => foundAt(target, effect, field);
+  return apart.map(([field]) => ({ part: "what", field, wanted: source.what[field], found: found(field) }));
 }
 
 /** Each field on its own. */
@@ -88,9 +90,12 @@ function partsOf(what: What): readonly (readonly [field: string, part: What])[] 
   ];
 }
 
-function foundAt(target: Target, field: string): Json | undefined {
-  if (field === "labels") return [...target.facts().labels];
-  if (field === "annotations") return { ...target.facts().annotations };
+function foundAt(target: Target, effect: Effect, field: string): Json | undefined {
+  if (field === "labels" || field === "annotations") {
+    const facts = target.facts();
+    const marks = effect === "allow" ? facts : (facts.possible?.[0] ?? facts);
+    return field === "labels" ? [...marks.labels] : { ...marks.annotations };
+  }
   if (field === "digest") return target.digest();
   if (field === "server") return target.server;
   if (field === "upstream") return target.upstream;

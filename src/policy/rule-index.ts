@@ -1,5 +1,6 @@
 import type { Principal } from "../model/principal.ts";
 import { subjectKinds } from "./language.ts";
+import { possibleLabels } from "./marks.ts";
 import type { Rule } from "./rule.ts";
 import { whatMatches } from "./what.ts";
 import type { Names, Target } from "./what.ts";
@@ -108,7 +109,7 @@ function putUnnamed<R extends Rule>(bucket: Bucket<R>, rule: R): void {
 
 function globsOf(names: Names): readonly { readonly exact: string | undefined; readonly prefix: string }[] {
   if (names.by === "nothing") return [];
-  return names.by === "name" ? names.globs : names.globs.flatMap((glob) => [glob.raw, glob.normal]);
+  return names.by === "name" ? names.globs : names.globs.flatMap((glob) => [glob.raw, glob.normal, glob.canonical]);
 }
 
 function putByWho<R extends Rule>(lists: ByWho<R>, rule: R): void {
@@ -131,7 +132,9 @@ function collect<R extends Rule>(bucket: Bucket<R>, into: Collection<R>): void {
     return;
   }
   collectByWho(bucket.unnamed, into);
-  if (bucket.labelled.size > 0) for (const label of facts().labels) collectByWho(bucket.labelled.get(label), into);
+  if (bucket.labelled.size > 0) {
+    for (const label of possibleLabels(facts())) collectByWho(bucket.labelled.get(label), into);
+  }
   collectNamed(bucket, name, into);
   for (const reading of forms?.readings ?? []) if (reading !== name) collectNamed(bucket, reading, into);
 }

@@ -1,5 +1,6 @@
 import { compileGlob, globProblem } from "./glob.ts";
 import type { Glob } from "./glob.ts";
+import { canonicalUri } from "./canonical-uri.ts";
 
 /** Percent-encoding is undone at most this often; a URI that is encoded deeper has no normal form. */
 const decodingRoundsMax = 3;
@@ -10,8 +11,8 @@ const decodingRoundsMax = 3;
  * removed (RFC 3986 §5.2.4, §6.2.2), `file://localhost` as `file://` (RFC 8089 §2), without white space
  * around it. `normal` is undefined when the URI is not decodable or holds control characters, which
  * readers strip (WHATWG URL) or stop at. `readings` begins with it; the others are without query and
- * fragment, which a reader of files ignores, and without the slash at the end. Only for judging: the raw
- * bytes are what is sent.
+ * fragment, which a reader of files ignores, without the slash at the end, and under the one spelling of
+ * scheme and authority that `canonicalUri` gives. Only for judging: the raw bytes are what is sent.
  */
 export interface UriForms {
   readonly raw: string;
@@ -25,9 +26,11 @@ export function uriForms(raw: string): UriForms {
 }
 
 function readingsOf(raw: string, normal: string): readonly string[] {
-  if (!/[?#]|\/$/.test(normal)) return [normal];
-  const cut = [normal, withoutQuery(normal), normalUri(withoutQuery(raw)) ?? normal];
-  return [...new Set([...cut, ...cut.map(withoutLastSlash)])];
+  const whole = [normal, canonicalUri(normal)];
+  if (!/[?#]|\/$/.test(normal)) return [...new Set(whole)];
+  const cut = normalUri(withoutQuery(raw)) ?? normal;
+  const all = [...whole, ...[withoutQuery(normal), cut].flatMap((one) => [one, canonicalUri(one)])];
+  return [...new Set([...all, ...all.map(withoutLastSlash)])];
 }
 
 function withoutQuery(uri: string): string {
@@ -47,10 +50,11 @@ export function resolvedUri(raw: string): string | undefined {
   return /(?:^|[/\\])\.{1,2}(?:[/\\?#]|$)/.test(text) ? (normalUri(raw) ?? "") : undefined;
 }
 
-/** A glob over URIs: the pattern as written for the raw form, and its own normal form for the other. */
+/** A glob over URIs: the pattern as written for the raw form, its own normal form, and, for a deny, that one's `canonicalUri`. */
 export interface UriGlob {
   readonly raw: Glob;
   readonly normal: Glob;
+  readonly canonical: Glob;
 }
 
 export function uriGlobProblem(text: string): string | undefined {
@@ -65,7 +69,10 @@ export function uriGlobProblem(text: string): string | undefined {
 
 /** Compiles a pattern that `uriGlobProblem` finds nothing wrong with. */
 export function compileUriGlob(text: string): UriGlob {
-  return { raw: compileGlob(text), normal: compileGlob(normalUri(text) ?? text) };
+  const normal = normalUri(text) ?? text;
+  const canonical = canonicalUri(normal);
+  const isGlob = globProblem(canonical) === undefined;
+  return { raw: compileGlob(text), normal: compileGlob(normal), canonical: compileGlob(isGlob ? canonical : normal) };
 }
 
 /** An allow must match both forms; a URI without a normal form is matched by no allow. */
@@ -76,7 +83,7 @@ export function allowMatchesUri(glob: UriGlob, forms: UriForms): boolean {
 /** A deny matches any reading; a URI without a normal form is matched by every deny, since nobody can tell. */
 export function denyMatchesUri(glob: UriGlob, forms: UriForms): boolean {
   if (forms.normal === undefined || glob.raw.matches(forms.raw)) return true;
-  return forms.readings.some((reading) => glob.normal.matches(reading));
+  return forms.readings.some((reading) => glob.normal.matches(reading) || glob.canonical.matches(reading));
 }
 
 function normalUri(raw: string): string | undefined {

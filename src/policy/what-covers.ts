@@ -35,7 +35,7 @@ function namesCover(wide: AboutItems, narrow: AboutItems): boolean {
   if (one.by === "name" && other.by === "name")
     return other.globs.every((glob) => one.globs.some((by) => globCovers(by, glob, isFirm)));
   if (one.by !== "uri" || other.by !== "uri") return false;
-  const joined = wide.effect === narrow.effect ? bothForms : eitherForm;
+  const joined = wide.effect === narrow.effect ? everyForm : eitherForm;
   return other.globs.every((glob) => one.globs.some((by) => joined(by, glob, isFirm)));
 }
 
@@ -46,8 +46,8 @@ function isExact(names: Names): boolean {
     : names.globs.some(({ raw }) => raw.exact !== undefined);
 }
 
-function bothForms(wide: UriGlob, narrow: UriGlob, isFirm: boolean): boolean {
-  return globCovers(wide.raw, narrow.raw, isFirm) && globCovers(wide.normal, narrow.normal, isFirm);
+function everyForm(wide: UriGlob, narrow: UriGlob, isFirm: boolean): boolean {
+  return (["raw", "normal", "canonical"] as const).every((form) => globCovers(wide[form], narrow[form], isFirm));
 }
 
 /** A deny matches either form, and an allow only where both of its own match. */

@@ -68,7 +68,7 @@ export function whatMatches(what: What, effect: Effect, target: Target): boolean
   if (what.kind !== undefined && what.kind !== target.kind) return false;
   return (
     namesMatch(what.names, effect, target) &&
-    (what.marks === undefined || marksMatch(what.marks, target.facts())) &&
+    (what.marks === undefined || marksMatch(what.marks, effect, target.facts())) &&
     (what.digests === undefined || digestsMatch(what.digests, effect, target.digest()))
   );
 }

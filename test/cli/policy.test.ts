@@ -241,7 +241,7 @@ describe("sallyport policy lint", () => {
     expect([code, out]).toEqual([
       1,
       [
-        `${at}/policies/support.yaml#/rules/0/what: warning pattern-without-lock: this allow means items by a pattern, or any: without a catalog lock also those that an upstream adds tomorrow`,
+        `${at}/policies/support.yaml#/rules/0/what: warning pattern-without-lock: this allow means items by a pattern, or any: without an enforced catalog lock also those that crm may add tomorrow`,
         "1 finding",
       ].join("\n"),
     ]);
@@ -361,6 +361,12 @@ describe("sallyport policy diff", () => {
     const after = soundPolicy.replace(" }\n", ', when: "has(args.id) && size(args.id) > 3" }\n');
     const { out } = await diff(events({ decision, ...event }), { "support.yaml": after });
     expect(out).toContain(`${undecidable} undecidable`);
+  });
+
+  it("prints JSON that holds nothing a terminal acts on", async () => {
+    const item = { upstream: "crm", kind: "tool", name: "a\u009b\u202e", digest: "" } as const;
+    const { out } = await diff(events({ item }), { "support.yaml": soundPolicy }, "--json ");
+    expect(out).toContain("tool a\\u009b\\u202e of crm");
   });
 
   it("exits with 1 where policies or events cannot be read", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { noFacts } from "../../src/model/item-facts.ts";
-import type { ItemFacts } from "../../src/model/item-facts.ts";
+import type { ItemFacts, ItemMarks } from "../../src/model/item-facts.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import type { PolicyContext } from "../../src/policy/compile.ts";
 import type { Question, Subject } from "../../src/policy/question.ts";
@@ -191,12 +191,19 @@ export const anyQuestion: fc.Arbitrary<Question> = fc
   })
   .map(({ item, args, ...more }) => ({ ...question({ args }), item, principal: principal(more) }));
 
+const nothingSaid: ItemMarks = { labels: [], annotations: {} };
+
 /** What operators say, the same of every item. */
 export const anyContext: fc.Arbitrary<Partial<PolicyContext>> = fc
   .record({
     labels: fc.subarray(["pii", "eu"]),
     annotations: fc.constantFrom<ItemFacts["annotations"][]>({}, { readOnly: true }, { readOnly: false }),
     locked: fc.boolean(),
+    possible: fc.constantFrom<ItemFacts["possible"][]>(
+      undefined,
+      [{ labels: ["pii"], annotations: { readOnly: false } }],
+      [{ labels: ["pii", "eu"], annotations: { readOnly: true } }, nothingSaid],
+    ),
     isSaid: fc.boolean(),
   })
   .map(({ isSaid, ...facts }) => (isSaid ? { factsOf: () => ({ ...noFacts, ...facts }) } : {}));

@@ -14,7 +14,7 @@ const servers = new Map([
   ["support", ["crm", "tickets"]],
   ["data", ["warehouse"]],
 ]);
-const sound: LintContext = { servers, hasLock: true };
+const sound: LintContext = { servers, lockedUpstreams: new Set(context.upstreams) };
 
 function linted(rules: readonly unknown[], more: Partial<LintContext> = {}): readonly string[] {
   const documents = [{ path: "p.yaml", value: { policy: "p", rules } }];
@@ -81,6 +81,11 @@ describe("a rule that another one makes useless", () => {
       ["covered-rule 1"],
     ],
     ["a wider deny", [deny("a", tool("x")), deny("b")], ["covered-rule 0"]],
+    [
+      "a deny of every port that is written, where the other needs none",
+      [deny("a", { what: { resource: "https://h:443/x" } }), deny("b", { what: { resource: "https://h:*/x" } })],
+      [],
+    ],
     ["the same rule twice", [rule("a", { note: "n" }), rule("b", { message: "m" })], ["same-rule 1"]],
     ["the same in other words", [rule("a", tool("x*")), rule("b", tool(["x*"]))], ["covered-rule 1"]],
     [
@@ -115,7 +120,7 @@ it("a scope in `who` of an allow should be a step-up, and of a deny may stand", 
 });
 
 describe("without a catalog lock", () => {
-  const open = { hasLock: false };
+  const open = { lockedUpstreams: new Set<string>() };
   it.each<[string, readonly unknown[], readonly string[]]>([
     ["patterns are one finding", [rule("a", tool("x*")), rule("b", tool("y*"))], ["pattern-without-lock 0/what"]],
     ["so is naming no item", [rule("a", { what: { upstream: "crm" } })], ["pattern-without-lock 0/what"]],
@@ -216,9 +221,10 @@ describe("what lint says of two rules", () => {
   const findingsOf = (rules: readonly unknown[], more: Parameters<typeof load>[1]): readonly string[] => {
     const policy = load(rules, more);
     const sources = ruleSources([{ path: "p", value: { rules } }]);
-    return lintPolicy(policy, sources, { servers: new Map([["support", context.upstreams]]), hasLock: true }).map(
-      ({ id, path }) => `${id} ${path.split("/")[2] ?? ""}`,
-    );
+    return lintPolicy(policy, sources, {
+      servers: new Map([["support", context.upstreams]]),
+      lockedUpstreams: new Set(context.upstreams),
+    }).map(({ id, path }) => `${id} ${path.split("/")[2] ?? ""}`);
   };
 
   it("is so: what a deny shadows allows nothing", () => {

@@ -152,6 +152,65 @@ describe("labels and annotations in conditions", () => {
   });
 });
 
+describe("an item that may be marked one way or another", () => {
+  const facts: Partial<ItemFacts> = {
+    labels: ["eu"],
+    annotations: { tier: "gold" },
+    possible: [
+      { labels: ["eu", "pii"], annotations: { tier: "gold", readOnly: true } },
+      { labels: ["eu"], annotations: { tier: "gold", readOnly: false } },
+    ],
+  };
+  const perhaps = { allow: false, deny: true, constrain: true };
+  it.each<[object, object]>([
+    [{ labels: "eu" }, everywhere],
+    [{ labels: "pii" }, perhaps],
+    [{ labels: { all: ["eu", "pii"] } }, perhaps],
+    [{ labels: "other" }, nowhere],
+    [{ annotations: { tier: "gold" } }, everywhere],
+    [{ annotations: { readOnly: true } }, perhaps],
+    [{ annotations: { readOnly: false } }, perhaps],
+    [{ labels: "pii", annotations: { readOnly: false } }, nowhere],
+  ])("%j concerns it by what is sure for an allow, and by what may be for all others", (what, expected) => {
+    expect(concerns(what, facts, question())).toEqual(expected);
+  });
+
+  it.each<[string, object]>([
+    ['"eu" in item.labels', everywhere],
+    ['"pii" in item.labels', perhaps],
+    ['!("pii" in item.labels)', perhaps],
+    ["has(item.annotations.readOnly) && item.annotations.readOnly", perhaps],
+    ["has(item.annotations.readOnly) && !item.annotations.readOnly", perhaps],
+    ["size(item.labels) == 3", nowhere],
+    // An error in one of the cases: it never permits.
+    ['item.labels[1] == "pii"', perhaps],
+    ['!("pii" in item.labels) && has(args.x)', nowhere],
+  ])("%s is true of it for an allow in every case, for all others in one", (when, expected) => {
+    const one = question();
+    const given = about(facts);
+    expect({
+      allow: decide(load([rule("r", { when })], given), one).effect === "allow",
+      deny: decide(load([rule("z"), deny("r", { when })], given), one).effect === "deny",
+      constrain: obligationsOf(load([constrain("r", { when })], given), one).rules.length > 0,
+    }).toEqual(expected);
+  });
+
+  it("is not allowed by a condition that holds in every case, but for what is sure of none", () => {
+    const either = [
+      { labels: ["a"], annotations: {} },
+      { labels: ["b"], annotations: {} },
+    ];
+    const policy = load([rule("r", { when: "size(item.labels) > 0" })], about({ possible: either }));
+    expect(decide(policy, question()).effect).toBe("deny");
+  });
+
+  it("is listed when it may be allowed in every case", () => {
+    const listed = (when: string): unknown => listing(load([rule("r", { when })], about(facts)), question());
+    expect(listed('"eu" in item.labels && has(args.x)')).toBe("listed");
+    expect(listed('"pii" in item.labels && has(args.x)')).toBe("hidden");
+  });
+});
+
 describe("a digest", () => {
   const what = { upstream: "crm", tool: "export_all", digest: `sha256:${digests.a}` };
   const unknown = { allow: false, deny: true, constrain: true };
