@@ -68,6 +68,8 @@ export interface Target {
   readonly kind: "tool" | "prompt" | "resource" | "template";
   readonly asked: string;
   readonly entry: Entry | undefined;
+  /** The item's name where uses are counted, if another: one file has as many URLs as its upstream ignores queries. */
+  readonly countedAs?: string;
 }
 
 /**

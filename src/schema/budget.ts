@@ -7,6 +7,11 @@ import type { SchemaFault } from "./copy-schema.ts";
 interface Node {
   /** Evaluations of its own keywords, weighted. */
   own: number;
+  /**
+   * How often all of it may be evaluated where it is evaluated once. What keeps account of the unevaluated asks the
+   * alternatives again, and those within them at every level.
+   */
+  rounds: number;
   /** Subschemas applied to the same value. */
   readonly inPlace: Node[];
   /** Subschemas of which one is applied to a given child: properties by name, items by position. */
@@ -61,7 +66,7 @@ function buildNodes(schema: JsonObject): { root: Node; all: Node[] } {
   const all: Node[] = [];
   const definitions = isJsonObject(schema["$defs"]) ? Object.entries(schema["$defs"]) : [];
   const emptyNode = (): Node => {
-    const node: Node = { own: 1, inPlace: [], oneOfChildren: [], everyChild: [] };
+    const node: Node = { own: 1, rounds: 1, inPlace: [], oneOfChildren: [], everyChild: [] };
     all.push(node);
     return node;
   };
@@ -103,6 +108,7 @@ function addKeyword(node: Node, keyword: string, value: Json, nodeOf: (subschema
     node.own += ownCost(keyword, value);
     return;
   }
+  if (keyword === "unevaluatedProperties" || keyword === "unevaluatedItems") node.rounds = 2;
   const added = subschemasOf(keyword, value).map(nodeOf);
   for (const child of added) {
     if (keyword === "patternProperties") child.own += stepsPerPattern;
@@ -134,6 +140,7 @@ function inPlaceOrder(nodes: readonly Node[]): readonly Node[] | undefined {
     for (const next of node.inPlace) height = Math.max(height, visit(next) + 1);
     open.delete(node);
     heights.set(node, height);
+    if (node.rounds > 1) node.rounds += height;
     ordered.push(node);
     return height;
   };
@@ -146,7 +153,7 @@ function costRow(ordered: readonly Node[], below: ReadonlyMap<Node, number> | un
   for (const node of ordered) {
     let cost = below === undefined ? node.own : childCost(node, below);
     for (const next of node.inPlace) cost += row.get(next) ?? 0;
-    row.set(node, Math.min(cost, saturated));
+    row.set(node, Math.min(cost * node.rounds, saturated));
   }
   return row;
 }

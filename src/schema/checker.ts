@@ -103,7 +103,7 @@ function stepsOf(weight: Weight, cost: SchemaCost): number {
   return weight.countsByDepth.reduce((steps, count, depth) => steps + count * cost.at(depth), 0);
 }
 
-/** Code that Ajv 8 makes of some schemas breaks on some values, while it keeps account of what was evaluated. */
+/** Should the code that Ajv makes of a schema break on a value, then nobody has judged the value. */
 const unjudged: readonly Violation[] = [violation("", "", "cannot be checked against its schema")];
 
 /**

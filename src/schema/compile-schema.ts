@@ -2,10 +2,13 @@ import { Ajv } from "ajv";
 import type { FuncKeywordDefinition, Options, ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { isJsonObject, readOwn, type JsonObject } from "../model/json.ts";
 import type { SchemaCopy } from "./copy-schema.ts";
 import type { Comparison } from "./exact-keywords.ts";
+import { judgedApart } from "./evaluated.ts";
 import { exactKeywords, sharedKeywords } from "./exact-keywords.ts";
 import type { LinearPattern } from "./pattern.ts";
+import { unevaluatedKeywords } from "./unevaluated-keywords.ts";
 
 /** What is left to say when Ajv cannot compile what the copy lets through. */
 export type CompileResult = { readonly validate: ValidateFunction } | { readonly cause: unknown };
@@ -17,19 +20,39 @@ export type CompileResult = { readonly validate: ValidateFunction } | { readonly
  */
 export function compileSchema(copy: SchemaCopy, comparison: Comparison | undefined): CompileResult {
   const ajv = freshAjv(copy);
-  // Ajv 8 keeps account of what was evaluated in every schema of these dialects, and breaks over it on some: where
-  // nobody asks what was not, there is nothing to keep account of.
-  ajv.opts.unevaluated = asksForUnevaluated(copy.schema);
+  // Ajv 8 keeps account of what was evaluated in every schema of these dialects, errs in it, and breaks over it on some.
+  ajv.opts.unevaluated = false;
   const keywords = comparison === undefined ? sharedKeywords() : exactKeywords(comparison);
   for (const keyword of keywords) replaceKeyword(ajv, keyword);
   try {
-    return { validate: ajv.compile(copy.schema) };
+    return { validate: asksForUnevaluated(copy.schema) ? compileWithAccount(ajv, copy) : ajv.compile(copy.schema) };
   } catch (cause) {
     return { cause };
   }
 }
 
-/** Too often true where the words stand as content; then the account is kept, as Ajv would by itself. */
+const address = "sallyport:schema";
+
+/** What the account asks about has a validator of its own, under a definition's name that no copied one has. */
+function compileWithAccount(ajv: AnyAjv, copy: SchemaCopy): ValidateFunction {
+  const validators = new Map<JsonObject, ValidateFunction>();
+  for (const keyword of unevaluatedKeywords(copy, (subschema) => known(validators.get(subschema))))
+    replaceKeyword(ajv, keyword);
+  const apart = judgedApart(copy.schema);
+  const named = Object.fromEntries(apart.map((subschema, number) => [`apart-${number}`, subschema]));
+  const definitions = readOwn(copy.schema, "$defs");
+  ajv.addSchema({ ...copy.schema, $defs: { ...(isJsonObject(definitions) ? definitions : {}), ...named } }, address);
+  for (const [number, subschema] of apart.entries())
+    validators.set(subschema, known(ajv.getSchema(`${address}#/$defs/apart-${number}`)));
+  return known(ajv.getSchema(address));
+}
+
+function known(validate: ValidateFunction | undefined): ValidateFunction {
+  if (validate === undefined) throw new Error("a subschema that was not compiled");
+  return validate;
+}
+
+/** Too often true where the words stand as content; then an account is kept that nobody asks for. */
 function asksForUnevaluated(schema: unknown): boolean {
   return /"unevaluated(?:Properties|Items)"/.test(JSON.stringify(schema));
 }

@@ -256,5 +256,18 @@ function consistent(members: readonly [string, Json][]): JsonObject {
   const dropped = new Set<string>();
   if (!present.has("if")) dropped.add("then").add("else");
   if (!present.has("contains")) dropped.add("minContains").add("maxContains");
-  return Object.fromEntries(members.filter(([keyword]) => !dropped.has(keyword)));
+  return apartFromTuples(members.filter(([keyword]) => !dropped.has(keyword)));
+}
+
+/** Keywords about all items, which Ajv 8 passes over on a list that ends before the tuple's first schema. */
+const aboutAllItems: ReadonlySet<string> = new Set(["contains", "minContains", "maxContains", "uniqueItems"]);
+
+/** With what is asked of all items in a schema of its own where a tuple stands beside it. */
+function apartFromTuples(members: readonly [string, Json][]): JsonObject {
+  const hasTuple = members.some(([key, value]) => key === "prefixItems" || (key === "items" && Array.isArray(value)));
+  const apart = members.filter(([keyword]) => hasTuple && aboutAllItems.has(keyword));
+  if (apart.length === 0) return Object.fromEntries(members);
+  const rest = Object.fromEntries(members.filter(([keyword]) => !aboutAllItems.has(keyword)));
+  const conjuncts = readOwn(rest, "allOf");
+  return { ...rest, allOf: [...(Array.isArray(conjuncts) ? conjuncts : []), Object.fromEntries(apart)] };
 }

@@ -12,7 +12,7 @@ import type { Store } from "./store.ts";
 export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Records, counted with the members of sets. Default `limits.memoryStoreEntriesMax`. */
+  /** Records, counted with the members of sets; and as many counters of limits beside them. Default `limits.memoryStoreEntriesMax`. */
   readonly entriesMax?: number;
   readonly recordCharsMax?: number;
 }
@@ -28,6 +28,8 @@ export interface MemoryStoreOptions {
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   const { now, entriesMax = limits.memoryStoreEntriesMax, recordCharsMax = limits.recordCharsMax } = options;
   const shelf = createShelf({ now, entriesMax });
+  // Counters of limits are as many as what callers use; however many, they find no room of sessions or denied tokens.
+  const counters = createShelf({ now, entriesMax });
   const knownName = rememberingNames(openName);
   let closed = false;
 
@@ -82,11 +84,12 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     members: (key) => at(key, (name) => shelf.members(name)),
     takeExcess: (key, bounds) => at(key, (name) => shelf.takeExcess(name, bounds)),
     increment: (key, windowMs) => at(key, (name) => increment(shelf, name, now() + lifeMs(windowMs))),
-    ...memoryUses({ shelf, now, isClosed: () => closed }),
+    ...memoryUses({ shelf: counters, now, isClosed: () => closed }),
     ping: () => (closed ? Promise.reject(new StoreUnavailable("the store is closed")) : Promise.resolve()),
     close: () => {
       closed = true;
       shelf.clear();
+      counters.clear();
       return Promise.resolve();
     },
   };

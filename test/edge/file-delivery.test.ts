@@ -133,7 +133,7 @@ describe("a client that leaves in the very moment in which the file begins", () 
   it("is noticed by whoever judges the head, as the library tells nobody", () => {
     const request = new IncomingMessage(new Socket());
     const path = { server: "support", upstream: "crm", path: "/reports/7.pdf", query: "" };
-    const route = { upstream: "crm", origin: "http://crm", types: new Set(types), bytesMax: 9, takes: () => true };
+    const route = { upstream: "crm", origin: "http://crm", types: new Set(types), bytesMax: 9, globOf: () => "/**" };
     const arrival = { headers: {}, httpMethod: "GET", gone: neverCancelled } as unknown as Arrival;
     const x = beginExchange(arrival, "ref", 0);
     const visit: Visit = { x, asked: "", file: { route, path }, request, head: undefined, ticket: "", over: false };

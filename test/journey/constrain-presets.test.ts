@@ -33,6 +33,11 @@ const tools: Loose[] = [
   { name: "clever", inputSchema: { type: "object", propertyNames: { pattern: "^r" } } },
   { name: "strict", inputSchema: { type: "object", properties: { a: text }, patternProperties: { "^x-": text } } },
   { name: "loose", inputSchema: { type: "object", properties: { a: text }, additionalProperties: false } },
+  {
+    name: "tied",
+    inputSchema: { type: "object", properties: { a: text }, dependentSchemas: { a: { properties: { b: text } } } },
+  },
+  { name: "astray", inputSchema: { type: "object", anyOf: [{ $ref: "#/nowhere" }, {}] } },
   { name: "unbound", inputSchema: { type: "object", properties: { region: text } } },
 ];
 const prompts: Loose[] = [
@@ -61,7 +66,7 @@ const rules: Loose[] = [
   ...["search", "open", "narrow", "closed", "clever"].map(preset),
   constrain("preset-greet", { upstream: "up", prompt: "greet" }, { presets: { tone: "warm" } }),
   constrain("rejects", { upstream: "up", tool: "strict" }, { unknownArguments: "reject" }),
-  constrain("strips", { upstream: "up", tool: "loose" }, { unknownArguments: "strip" }),
+  constrain("strips", { upstream: "up", tool: ["loose", "tied", "astray"] }, { unknownArguments: "strip" }),
   {
     id: "never-us",
     effect: "deny",
@@ -195,6 +200,12 @@ describe.each(["legacy", "modern"] as const)("what policy presets, for a %s clie
     await expect
       .poll(() => gateway.audit().at(-1)?.findings)
       .toEqual([{ kind: "argument-removed", where: "/b~1c", detail: "unknown argument", count: 1 }]);
+  });
+
+  it("what the schema names in any part is taken away from nobody, and a tool of which nobody can tell is withheld", async () => {
+    expect(refusalIn(await call("tied", { a: "1", b: "2", c: "3" })).code).toBe("");
+    expect(sent("tools/call").at(-1)?.["arguments"]).toEqual({ a: "1", b: "2" });
+    expect(await shown("astray")).toBe(undefined);
   });
 });
 

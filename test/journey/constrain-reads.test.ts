@@ -69,7 +69,11 @@ describe("a file", () => {
 
   beforeAll(async () => {
     bench = await startFilesBench({
-      files: { routes: ["/reports/*", "/free/*"], types: ["application/pdf"], bytesMax: 10_000 },
+      files: {
+        routes: ["/reports/*", "/free/*", "/drafts/a*", "/drafts/b*"],
+        types: ["application/pdf"],
+        bytesMax: 10_000,
+      },
       rules: [
         allow,
         {
@@ -79,6 +83,13 @@ describe("a file", () => {
           what,
           limits: { quota: "2/day", per: "principal" },
           message: "Few.",
+        },
+        {
+          id: "once",
+          effect: "constrain",
+          who: anyone,
+          what: { upstream: "crm", resource: "http://127.0.0.1:*/drafts/*" },
+          limits: { quota: "1/day", per: ["principal", "item"] },
         },
         { id: "small", effect: "constrain", who: anyone, what, resultBytesMax: pdf.length },
       ],
@@ -99,5 +110,15 @@ describe("a file", () => {
     expect(await get("/reports/long.pdf")).toEqual([502, "UPSTREAM_ANSWER_TOO_LARGE"]);
     expect(await get("/reports/3.pdf")).toEqual([429, "QUOTA_EXHAUSTED"]);
     expect(await get("/free/long.pdf")).toEqual([200, ""]);
+  });
+
+  it("is counted by its route, however it is spelled", async () => {
+    bench.answer((_request, wire) => {
+      wire.respond(200, "application/pdf", pdf);
+    });
+    const told: number[] = [];
+    for (const path of ["a.pdf", "a.pdf", "a.pdf?1", "a%2D.pdf", "a2.pdf", "b.pdf"])
+      told.push((await bench.get(`/files/support/crm/drafts/${path}`)).status);
+    expect(told).toEqual([200, 429, 429, 429, 429, 200]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StoreUnavailable } from "../../src/model/records.ts";
+import { StoreUnavailable, type UseLimit } from "../../src/model/records.ts";
 import { createMemoryStore } from "../../src/store/memory.ts";
 import { describeStoreContract } from "./contract.ts";
 
@@ -93,6 +93,21 @@ describe("a memory store that is full", () => {
     pass(1_000);
     for (const id of ["c", "d", "e"]) await store.set(["session", "acme", id], id, 1_000);
     await expect(store.set(["session", "acme", "f"], "f", 1_000)).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+});
+
+describe("a memory store whose counters are full", () => {
+  const quota = (name: string): UseLimit => ({ name: ["rule", "0", name], kind: "quota", count: 1 });
+  const lease = { id: "a", lifeMs: 1_000 };
+
+  it("takes records as before, and no new counters", async () => {
+    const store = createMemoryStore({ now: () => 0, entriesMax: 3 });
+    for (const name of ["a", "b", "c"])
+      expect(await store.takeUse("acme", [quota(name)], lease)).toEqual({ taken: true });
+    await expect(store.takeUse("acme", [quota("d")], lease)).rejects.toBeInstanceOf(StoreUnavailable);
+    for (const id of ["a", "b", "c"]) await store.set(["session", "acme", id], id, 10_000);
+    await expect(store.set(["session", "acme", "d"], "d", 10_000)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await store.takeUse("acme", [quota("a")], lease)).toMatchObject({ taken: false });
   });
 });
 

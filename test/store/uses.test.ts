@@ -111,7 +111,7 @@ describe("a memory store that is full", () => {
     const known = { name: ["known"], kind: "quota", count: 2 } as const;
     const other = { name: ["other"], kind: "quota", count: 2 } as const;
     await store.takeUse("acme", [known], { id: "a", lifeMs: 1 });
-    await store.set(["session", "acme", "x"], "v", 60_000);
+    await store.takeUse("acme", [{ ...other, name: ["third"] }], { id: "a", lifeMs: 1 });
     await expect(store.takeUse("acme", [known, other], { id: "a", lifeMs: 1 })).rejects.toMatchObject({
       name: "StoreUnavailable",
     });

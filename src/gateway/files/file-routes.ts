@@ -9,8 +9,8 @@ export interface FileRoute {
   /** Lower-case media types that are delivered. */
   readonly types: ReadonlySet<string>;
   readonly bytesMax: number;
-  /** Whether a path, as `readFilePath` lets it through, is one of its files'. */
-  takes(path: string): boolean;
+  /** The first glob that a path, as `readFilePath` lets it through, is one of the files of; undefined for no file. */
+  globOf(path: string): string | undefined;
 }
 
 /** The files of a gateway: an allow-list, empty unless configured. */
@@ -53,7 +53,7 @@ export function createFileRoutes({ origin, servers, upstreams }: FileRoutesOptio
       // A fragment is not sent (RFC 9110 §4.2.5): whoever opens the link keeps it.
       const [, target = "", fragment = ""] = /^([^#]*)(#[\x21-\x7e]*)?$/.exec(url.slice(route.origin.length)) ?? [];
       const file = readFilePath(`/files/${server}/${upstream}${target}`);
-      if (!file.ok || !route.takes(file.value.path)) return undefined;
+      if (!file.ok || route.globOf(file.value.path) === undefined) return undefined;
       return `${origin}/files/${server}/${upstream}${target}${fragment}`;
     },
     isPublicAddress: (server, upstream, address) =>
@@ -63,18 +63,18 @@ export function createFileRoutes({ origin, servers, upstreams }: FileRoutesOptio
 
 function routeOf({ upstream, url, routes, types, bytesMax }: UpstreamFiles): FileRoute {
   const { origin, pathname } = new URL(url);
-  const globs = routes.map(compileGlob);
+  const globs = routes.map((glob) => ({ glob, compiled: compileGlob(glob) }));
   const endpoint = plain(pathname);
   return {
     upstream,
     origin,
     types: new Set(types),
     bytesMax,
-    takes: (path) => {
-      if (plain(path) === endpoint) return false;
+    globOf: (path) => {
+      if (plain(path) === endpoint) return undefined;
       // Both forms, as policy does with URIs: what is written, and what most upstreams read.
       const decoded = decodeURIComponent(path);
-      return globs.some((glob) => glob.matches(path) && glob.matches(decoded));
+      return globs.find(({ compiled }) => compiled.matches(path) && compiled.matches(decoded))?.glob;
     },
   };
 }

@@ -77,9 +77,11 @@ function resolveFile(visit: FileVisit, { routes }: Judging): Refusal | undefined
   const path = readFilePath(visit.asked);
   if (!path.ok) return path.refusal;
   const route = routes.find(path.value.server, path.value.upstream);
-  if (route?.takes(path.value.path) !== true) return refuse("ROUTE_UNKNOWN").refusal;
+  const countedAs = route?.globOf(path.value.path);
+  if (route === undefined || countedAs === undefined) return refuse("ROUTE_UNKNOWN").refusal;
   visit.file = { route, path: path.value };
-  visit.x.target = { kind: "resource", asked: visit.asked, entry: entryOf(urlOf(visit.file), route.upstream) };
+  const entry = entryOf(urlOf(visit.file), route.upstream);
+  visit.x.target = { kind: "resource", asked: visit.asked, entry, countedAs: `${route.origin}${countedAs}` };
   return undefined;
 }
 

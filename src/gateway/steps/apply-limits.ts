@@ -1,5 +1,6 @@
 import type { Obligations } from "../../model/obligations.ts";
 import { refuse, type Refusal } from "../../model/refusal.ts";
+import type { Subject } from "../../policy/question.ts";
 import { given, methodOf, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 
@@ -25,7 +26,9 @@ export function applyLimits(x: Exchange, g: Gateway): Refusal | undefined | Prom
 const recovery: ReadonlySet<string> = new Set(["tasks/get", "tasks/cancel", "tasks/list"]);
 
 async function takeUse(x: Exchange, g: Gateway, limits: Obligations["limits"]): Promise<Refusal | undefined> {
-  const { item } = given(given(x.target, "a target").entry, "an entry");
+  const target = given(x.target, "a target");
+  const own: Subject = given(target.entry, "an entry").item;
+  const item = target.countedAs === undefined ? own : { ...own, name: target.countedAs };
   const { name: server } = x.arrival.server;
   const admitted = await g.uses.admit({ principal: given(x.principal, "a principal"), server, item, limits });
   if (!admitted.ok) {
