@@ -14,4 +14,5 @@ export interface Courier {
   receive(topic: CourierTopic, take: (text: string) => void): void;
 }
 
-export type CourierTopic = "answer" | "cancel" | "stream" | "session" | "connection" | "offboarding" | "token" | "grant";
+export type CourierTopic =
+  "answer" | "cancel" | "stream" | "session" | "connection" | "offboarding" | "token" | "grant";

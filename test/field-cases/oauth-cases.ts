@@ -154,10 +154,7 @@ export const oauthCases: readonly Case[] = [
   {
     id: "oauth-keycloak-aud",
     covers: [
-      [
-        "oauth/providers/providers.test.ts",
-        "Keycloak without an audience mapper issues tokens %s, which are refused",
-      ],
+      ["oauth/providers/providers.test.ts", "Keycloak without an audience mapper issues tokens %s, which are refused"],
       ["auth/authenticate.test.ts", "the audience in a list"],
       ["auth/authenticate.test.ts", "a list without the audience"],
     ],
