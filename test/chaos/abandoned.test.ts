@@ -156,9 +156,13 @@ function dropStream({ caller, method, headers, body }: Stream): Promise<void> {
   });
 }
 
-/** Records of the store: the two streams in which replicas write to each other stay for a minute, whatever happened. */
+/**
+ * Records of the store, but for the two streams in which replicas write to each other, which stay for a minute, and
+ * what was put in force, which is kept for the next start.
+ */
 async function keys(): Promise<number> {
-  const count = "local all = #redis.call('KEYS', '*') return all - #redis.call('KEYS', 'sallyport:{courier}:*')";
+  const others = ["{courier}:*", "*bundle*"].map((pattern) => ` - #redis.call('KEYS', 'sallyport:${pattern}')`);
+  const count = `return #redis.call('KEYS', '*')${others.join("")}`;
   return Number((await redis.command(`EVAL "${count}" 0`)).slice(1));
 }
 

@@ -26,6 +26,8 @@ export interface FleetOptions {
   readonly redisUrl: string;
   readonly upstreams: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Rules of the one policy; absent: everybody may do everything. */
+  readonly rules?: readonly object[];
 }
 
 export interface Fleet {
@@ -43,7 +45,10 @@ export async function planFleet(options: FleetOptions): Promise<Fleet> {
   const publicPort = await freePort();
   const publicUrl = `http://127.0.0.1:${publicPort}`;
   mkdirSync(join(folder, "policies"));
-  writeFileSync(join(folder, "policies", "all.yaml"), JSON.stringify({ policy: "all", rules: allowEverything }));
+  writeFileSync(
+    join(folder, "policies", "all.yaml"),
+    JSON.stringify({ policy: "all", rules: options.rules ?? allowEverything }),
+  );
   let count = 0;
   return {
     publicUrl,
