@@ -496,6 +496,8 @@ export const limits = {
   bundlePollMs: 2_000,
   /** How long a shared store keeps what was last put in force. */
   keptBundleMs: 34_560_000_000,
+  /** How long it keeps what another has taken the place of. */
+  formerBundleMs: 3_600_000,
   /** Aliases that a YAML file may use; more is how a small file becomes a huge value. */
   yamlAliasesMax: 100,
   secretBytesMax: 65_536,

@@ -15,6 +15,8 @@ export interface GatewayProcess {
   readonly operationsPort: number;
   /** What it wrote so far, log and errors. */
   readonly output: string[];
+  /** SIGHUP. */
+  hangUp(): void;
   /** Ends it as a crash does. */
   kill(): Promise<void>;
   /** Asks it to drain, and ends it when it does not within ten seconds. */
@@ -32,6 +34,8 @@ export interface FleetOptions {
 
 export interface Fleet {
   readonly publicUrl: string;
+  /** Replaces the rules of the one policy. */
+  write(rules: readonly object[]): void;
   start(): Promise<GatewayProcess>;
   remove(): void;
 }
@@ -45,13 +49,14 @@ export async function planFleet(options: FleetOptions): Promise<Fleet> {
   const publicPort = await freePort();
   const publicUrl = `http://127.0.0.1:${publicPort}`;
   mkdirSync(join(folder, "policies"));
-  writeFileSync(
-    join(folder, "policies", "all.yaml"),
-    JSON.stringify({ policy: "all", rules: options.rules ?? allowEverything }),
-  );
+  const write = (rules: readonly object[]): void => {
+    writeFileSync(join(folder, "policies", "all.yaml"), JSON.stringify({ policy: "all", rules }));
+  };
+  write(options.rules ?? allowEverything);
   let count = 0;
   return {
     publicUrl,
+    write,
     start: async () => {
       count += 1;
       const ports = { port: await freePort(), operationsPort: await freePort() };
@@ -115,6 +120,7 @@ async function launch(
     port,
     operationsPort,
     output,
+    hangUp: () => void child.kill("SIGHUP"),
     kill: () => end(child, "SIGKILL"),
     stop: async () => {
       const late = setTimeout(() => child.kill("SIGKILL"), 10_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startIssuer } from "../journey/gateway-under-test.ts";
+import { startIssuer, until } from "../journey/gateway-under-test.ts";
 import type { IssuerUnderTest } from "../journey/gateway-under-test.ts";
 import { modernCall, refusalIn } from "../journey/wire-client.ts";
 import type { Caller } from "../journey/wire-client.ts";
@@ -13,6 +13,12 @@ import type { Fleet, GatewayProcess } from "./gateway-process.ts";
 const rate = { burst: 100, count: 20, perMs: 1_000 };
 const quota = 150;
 
+const rules = [
+  { id: "all", effect: "allow", who: { anyone: true }, what: { anything: true } },
+  limited("rated", { rate: `${rate.count}/s`, burst: rate.burst, per: "server" }),
+  limited("quoted", { quota: `${quota}/day`, per: "principal" }),
+];
+
 let redis: RedisUnderTest;
 let issuer: IssuerUnderTest;
 let upstream: ScriptedUpstream;
@@ -23,19 +29,13 @@ beforeAll(async () => {
   redis = await startRedis();
   issuer = await startIssuer();
   upstream = await startScriptedUpstream({ tools: ["rated", "quoted"].map(tool) });
-  const limited = (name: string, limits: object): object => ({
-    ...{ id: `few-${name}`, effect: "constrain", who: { anyone: true } },
-    ...{ what: { upstream: "m", tool: name }, limits },
-  });
   fleet = await planFleet({
     issuer,
     redisUrl: redis.url,
     upstreams: { m: upstream.url },
-    rules: [
-      { id: "all", effect: "allow", who: { anyone: true }, what: { anything: true } },
-      limited("rated", { rate: `${rate.count}/s`, burst: rate.burst, per: "server" }),
-      limited("quoted", { quota: `${quota}/day`, per: "principal" }),
-    ],
+    rules,
+    // Nobody looks at the files: they are read when somebody says so.
+    config: { limits: { bundlePollMs: 3_600_000 } },
   });
   gateways = [await fleet.start(), await fleet.start()];
 }, 120_000);
@@ -47,6 +47,11 @@ afterAll(async () => {
   await redis.stop();
   fleet.remove();
 });
+
+function limited(tool: string, limits: object): object {
+  const what = { upstream: "m", tool };
+  return { id: `few-${tool}`, effect: "constrain", who: { anyone: true }, what, limits };
+}
 
 function tool(name: string): { name: string; inputSchema: object } {
   return { name, inputSchema: { type: "object" } };
@@ -61,6 +66,18 @@ async function callersOf(sub: string): Promise<readonly Caller[]> {
 async function call(caller: Caller, name: string): Promise<string> {
   return refusalIn(await modernCall(caller, "tools/call", { name: `m_${name}`, arguments: {} })).code;
 }
+
+it("a process that is told to hang up reads its policies again, and goes on", async () => {
+  const [caller] = await callersOf("ann");
+  const names = async (): Promise<unknown> => (await modernCall(caller!, "tools/list")).json["result"];
+  expect(await names()).toMatchObject({ tools: [{ name: "m_rated" }, { name: "m_quoted" }] });
+  fleet.write([rules[0]!, { id: "not-quoted", effect: "deny", who: { anyone: true }, what: { tool: "quoted" } }]);
+  gateways[0].hangUp();
+  await until(async () => !JSON.stringify(await names()).includes("m_quoted"));
+  fleet.write(rules);
+  gateways[0].hangUp();
+  await until(async () => JSON.stringify(await names()).includes("m_quoted"));
+}, 30_000);
 
 it("a rate is exact within 2 % across two processes on one Redis", async () => {
   const people = (await Promise.all(["ada", "bo", "cy"].map((sub) => callersOf(sub)))).flat();
